@@ -8,6 +8,7 @@
 #include "sdk/emit/common/Passes.h"
 #include "sdk/emit/gpu/GpuTarget.h"
 #include "sdk/emit/spirv/GuardLoops.h"
+#include "sdk/emit/spirv/Matrices.h"
 #include "sdk/emit/spirv/NarrowCompares.h"
 #include "sdk/emit/spirv/NarrowFloats.h"
 #include "sdk/emit/spirv/Patterns.h"
@@ -77,7 +78,7 @@ spirv::ResourceLimitsAttr limits(MLIRContext *context,
 /// What every module may use. A device that lists the target's features has
 /// all of it.
 spirv::TargetEnvAttr environment(MLIRContext *context, const GpuTarget &target,
-                                 bool subgroups) {
+                                 bool subgroups, bool matrices) {
   using C = spirv::Capability;
   using E = spirv::Extension;
   SmallVector<C> capabilities = {C::Shader,
@@ -91,11 +92,16 @@ spirv::TargetEnvAttr environment(MLIRContext *context, const GpuTarget &target,
                                  C::RoundingModeRTE};
   if (subgroups)
     capabilities.push_back(C::GroupNonUniformShuffle);
-  E extensions[] = {E::SPV_KHR_storage_buffer_storage_class,
-                    E::SPV_KHR_8bit_storage, E::SPV_KHR_16bit_storage,
-                    E::SPV_KHR_float_controls};
-  auto triple = spirv::VerCapExtAttr::get(spirv::Version::V_1_3, capabilities,
-                                          extensions, context);
+  SmallVector<E> extensions = {
+      E::SPV_KHR_storage_buffer_storage_class, E::SPV_KHR_8bit_storage,
+      E::SPV_KHR_16bit_storage, E::SPV_KHR_float_controls};
+  if (matrices) {
+    llvm::append_range(capabilities, matrixCapabilities);
+    llvm::append_range(extensions, matrixExtensions);
+  }
+  auto triple = spirv::VerCapExtAttr::get(matrices ? matrixVersion
+                                                   : spirv::Version::V_1_3,
+                                          capabilities, extensions, context);
   return spirv::TargetEnvAttr::get(
       triple, limits(context, target), spirv::ClientAPI::Vulkan,
       spirv::Vendor::Unknown, spirv::DeviceType::Unknown,
@@ -110,7 +116,7 @@ struct ModuleBuilder {
   Location loc;
   unsigned constants;
   GpuTarget target;
-  bool subgroups, coherent;
+  bool subgroups, coherent, matrices;
   spirv::ModuleOp made;
   spirv::FuncOp entry;
 
@@ -121,13 +127,15 @@ struct ModuleBuilder {
         constants(
             unsigned(cast<IntegerAttr>(described.get("constants")).getInt())),
         target(target), subgroups(subgroups),
-        coherent(cast<BoolAttr>(described.get("coherent")).getValue()) {}
+        coherent(cast<BoolAttr>(described.get("coherent")).getValue()),
+        matrices(usesMatrices(func)) {}
 
   void run();
   void bindArguments();
   Value buffer(unsigned number, unsigned binding, Type element);
   Value pushed(unsigned number);
   void finish(ArrayRef<int32_t> groupSize);
+  void stateVersion();
 };
 
 } // namespace
@@ -179,9 +187,10 @@ void ModuleBuilder::bindArguments() {
 void ModuleBuilder::run() {
   builder.setInsertionPointToEnd(module.getBody());
   made = spirv::ModuleOp::create(builder, loc, spirv::AddressingModel::Logical,
-                                 spirv::MemoryModel::GLSL450);
+                                 matrices ? spirv::MemoryModel::Vulkan
+                                          : spirv::MemoryModel::GLSL450);
   made->setAttr(spirv::getTargetEnvAttrName(),
-                environment(module.getContext(), target, subgroups));
+                environment(module.getContext(), target, subgroups, matrices));
   builder.setInsertionPointToStart(made.getBody());
   entry = spirv::FuncOp::create(builder, loc, func.getSymName(),
                                 builder.getFunctionType({}, {}));
@@ -214,6 +223,8 @@ void ModuleBuilder::finish(ArrayRef<int32_t> groupSize) {
   forbidContraction(entry);
   if (coherent)
     makeBuffersVisible(entry);
+  if (matrices)
+    shareGroupMemory(entry);
   builder.setInsertionPointToEnd(made.getBody());
   SmallVector<Attribute> interface;
   for (auto variable : made.getOps<spirv::GlobalVariableOp>())
@@ -231,6 +242,23 @@ void ModuleBuilder::finish(ArrayRef<int32_t> groupSize) {
       spirv::ExecutionModeOp::create(
           builder, loc, entry, spirv::ExecutionMode::RoundingModeRTE, {width});
     }
+}
+
+/// What is deduced may be less than the environment of the entry, and has no
+/// model of memory.
+void ModuleBuilder::stateVersion() {
+  spirv::VerCapExtAttr found = *made.getVceTriple();
+  llvm::SetVector<spirv::Capability> capabilities(
+      llvm::from_range, llvm::to_vector(found.getCapabilities()));
+  llvm::SetVector<spirv::Extension> extensions(
+      llvm::from_range, llvm::to_vector(found.getExtensions()));
+  if (matrices) {
+    capabilities.insert_range(matrixCapabilities);
+    extensions.insert_range(matrixExtensions);
+  }
+  made.setVceTripleAttr(spirv::VerCapExtAttr::get(
+      spirv::Version::V_1_3, capabilities.getArrayRef(),
+      extensions.getArrayRef(), builder.getContext()));
 }
 
 /// What a counted loop carries leaves it in variables, which MLIR sets at the
@@ -265,9 +293,11 @@ static LogicalResult convert(spirv::ModuleOp module) {
   options.emulateLT32BitScalarTypes = false;
   SPIRVTypeConverter types(target, options);
   addBufferTypes(types);
+  addMatrixTypes(types);
   RewritePatternSet patterns(module.getContext());
   ScfToSPIRVContext loops;
   addSpirvPatterns(types, patterns);
+  addMatrixPatterns(types, patterns);
   arith::populateArithToSPIRVPatterns(types, patterns);
   populateMathToSPIRVPatterns(types, patterns);
   populateSCFToSPIRVPatterns(types, loops, patterns);
@@ -306,6 +336,11 @@ void ToSpirvPass::runOnOperation() {
     return signalPassFailure();
   mergeVec4(functions.front());
   ModuleBuilder builder(functions.front(), described, *target, subgroups);
+  if (builder.matrices && builder.coherent) {
+    module.emitError("matrices, and results that are handed on by buffers, "
+                     "are of two models of memory");
+    return signalPassFailure();
+  }
   builder.run();
   guardLoops(builder.made, builder.entry,
              unsigned(cast<ArrayAttr>(described.get("access")).size()));
@@ -327,11 +362,7 @@ void ToSpirvPass::runOnOperation() {
   inner.addPass(spirv::createSPIRVUpdateVCEPass());
   if (failed(runPipeline(clean, module)))
     return signalPassFailure();
-  // What is deduced may be less than the environment of the entry.
-  spirv::VerCapExtAttr found = *builder.made.getVceTriple();
-  builder.made.setVceTripleAttr(spirv::VerCapExtAttr::get(
-      spirv::Version::V_1_3, llvm::to_vector(found.getCapabilities()),
-      llvm::to_vector(found.getExtensions()), &getContext()));
+  builder.stateVersion();
 }
 
 } // namespace backplane
