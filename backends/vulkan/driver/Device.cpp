@@ -132,6 +132,8 @@ static std::vector<const char *> extensionsFor(const PhysicalDevice &device) {
     names.push_back(VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME);
   if (device.has("computeFullSubgroups") || device.subgroupSizes)
     names.push_back(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
+  if (device.has("cooperativeMatrix"))
+    names.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
   return names;
 }
 

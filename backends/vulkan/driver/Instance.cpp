@@ -67,6 +67,7 @@ bool Instance::loadFunctions() {
   all &= load(enumerateExtensions, "vkEnumerateDeviceExtensionProperties");
   all &= load(createDevice, "vkCreateDevice");
   load(getTimeDomains, "vkGetPhysicalDeviceCalibrateableTimeDomainsEXT");
+  load(getMatrices, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR");
   return all;
 }
 

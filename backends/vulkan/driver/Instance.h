@@ -5,13 +5,7 @@
 #ifndef BACKPLANE_VULKAN_INSTANCE_H
 #define BACKPLANE_VULKAN_INSTANCE_H
 
-#ifndef VK_NO_PROTOTYPES
-#define VK_NO_PROTOTYPES
-#endif
-#include <volk.h>
-
-#include <string>
-#include <vector>
+#include "CooperativeMatrix.h"
 
 namespace backplane::vulkan {
 
@@ -37,6 +31,8 @@ public:
   PFN_vkCreateDevice createDevice;
   /// Null where no device has calibrated timestamps.
   PFN_vkGetPhysicalDeviceCalibrateableTimeDomainsEXT getTimeDomains;
+  /// Null where no device has cooperative matrices.
+  PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR getMatrices;
 
 private:
   Instance() = default;

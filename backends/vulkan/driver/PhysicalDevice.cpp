@@ -12,8 +12,9 @@ FeatureChain::FeatureChain()
       v11{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES, &v12},
       v12{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES},
       sizes{
-          VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES_EXT} {
-}
+          VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES_EXT},
+      matrices{
+          VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR} {}
 
 namespace {
 
@@ -227,6 +228,18 @@ subgroupSizes(const FeatureChain &chain,
   return set;
 }
 
+/// Shaders with matrices have Vulkan's model of memory.
+void addMatrices(const Instance &instance, const FeatureChain &chain,
+                 PhysicalDevice &device) {
+  if (!chain.matrices.cooperativeMatrix || !chain.v12.vulkanMemoryModel)
+    return;
+  device.matrixShapes = matrixShapes(instance, device.handle);
+  device.features.emplace_back("cooperativeMatrix");
+  for (const MatrixShape &shape : device.matrixShapes)
+    if (std::string name = featureOf(shape); !name.empty() && !device.has(name))
+      device.features.push_back(name);
+}
+
 std::string versionText(uint32_t version) {
   return std::to_string(VK_API_VERSION_MAJOR(version)) + "." +
          std::to_string(VK_API_VERSION_MINOR(version));
@@ -266,8 +279,10 @@ void describeNew(const Instance &instance, PhysicalDevice &device) {
   };
   PropertyChain properties;
   FeatureChain chain;
+  if (has(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME))
+    chain.add(chain.matrices);
   if (has(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME)) {
-    chain.v12.pNext = &chain.sizes;
+    chain.add(chain.sizes);
     properties.v12.pNext = &properties.sizes;
   }
   instance.getProperties(device.handle, &properties.core);
@@ -289,6 +304,7 @@ void describeNew(const Instance &instance, PhysicalDevice &device) {
   device.maxGroupSubgroups = properties.sizes.maxComputeWorkgroupSubgroups;
   device.features = featureNames(chain, properties.v11);
   addFloatControls(properties.v12, device.features);
+  addMatrices(instance, chain, device);
   chooseQueues(instance, device);
   device.maxIterations =
       maxIterations(properties.v12.driverID, device.subgroupSize);
@@ -368,7 +384,10 @@ void enable(const PhysicalDevice &device, FeatureChain &chain) {
   chain.sizes.computeFullSubgroups = device.has("computeFullSubgroups");
   chain.sizes.subgroupSizeControl = device.subgroupSizes != 0;
   if (chain.sizes.computeFullSubgroups || chain.sizes.subgroupSizeControl)
-    chain.v12.pNext = &chain.sizes;
+    chain.add(chain.sizes);
+  chain.matrices.cooperativeMatrix = device.has("cooperativeMatrix");
+  if (chain.matrices.cooperativeMatrix)
+    chain.add(chain.matrices);
 }
 
 } // namespace backplane::vulkan

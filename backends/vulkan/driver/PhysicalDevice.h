@@ -27,8 +27,15 @@ struct FeatureChain {
   VkPhysicalDeviceFeatures2 core;
   VkPhysicalDeviceVulkan11Features v11;
   VkPhysicalDeviceVulkan12Features v12;
-  /// Chained where the extension is.
+  /// Each chained where its extension is.
   VkPhysicalDeviceSubgroupSizeControlFeaturesEXT sizes;
+  VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrices;
+
+  /// Behind all that is in the chain.
+  template <typename Features> void add(Features &features) {
+    features.pNext = v12.pNext;
+    v12.pNext = &features;
+  }
 };
 
 struct PhysicalDevice {
@@ -52,6 +59,8 @@ struct PhysicalDevice {
   uint32_t timestampBits;     ///< of the queues, 0: none
   bool calibrated;            ///< it can tell its time and the host's at once
   float maxIterations;        ///< of the loops of an invocation
+  /// Products of subgroups; none without VK_KHR_cooperative_matrix.
+  std::vector<MatrixShape> matrixShapes;
   /// What shaders may use, by Vulkan's names; also for bp_device_info_t.
   std::vector<std::string> features;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "SpirV.h"
+#include "MatrixModule.h"
 
 #include <algorithm>
 #include <cstring>
@@ -58,6 +59,7 @@ constexpr Capability capabilities[] = {
     {4468, "RoundingModeRTZ", ""},
     {5345, "VulkanMemoryModel", "vulkanMemoryModel"},
     {5346, "VulkanMemoryModelDeviceScope", "vulkanMemoryModelDeviceScope"},
+    {capabilityCooperativeMatrix, "CooperativeMatrixKHR", "cooperativeMatrix"},
 };
 
 /// Of the numbers of capabilities.
@@ -144,7 +146,8 @@ void Inspection::lookAtCapability(uint32_t number) {
   if (known == std::end(capabilities))
     return complain("the shader needs capability " + std::to_string(number) +
                     ", which the Vulkan driver does not turn on");
-  use_.subgroups |= number >= firstOfSubgroups && number <= lastOfSubgroups;
+  use_.subgroups |= number == capabilityCooperativeMatrix ||
+                    (number >= firstOfSubgroups && number <= lastOfSubgroups);
   if (*known->feature && !device_.has(known->feature))
     complain("the shader needs " + std::string(known->name) +
              ", but the device has no " + known->feature);
@@ -277,12 +280,19 @@ bool readBlob(bp_bytes_t blob, Words &words, std::vector<Module> &modules,
 
 bool checkModule(Module module, ModuleUse &use, const PhysicalDevice &device,
                  std::string *reason) {
-  std::string complaint = validate(module, device.apiVersion);
+  bool matrices = usesMatrices(module);
+  Words older = matrices ? withOlderMatrices(module) : Words();
+  std::string complaint =
+      validate(matrices ? Module(older) : module, device.apiVersion);
   if (!complaint.empty()) {
     *reason = "invalid SPIR-V: " + complaint;
     return false;
   }
-  return Inspection(use, device).inspect(module, reason);
+  if (!Inspection(use, device).inspect(module, reason))
+    return false;
+  if (matrices)
+    *reason = complaintOfMatrices(module, use, device);
+  return reason->empty();
 }
 
 } // namespace backplane::vulkan
