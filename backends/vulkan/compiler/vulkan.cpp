@@ -28,6 +28,17 @@ constexpr std::array properties = {property("group_threads", 128),
                                    property("subgroup_sizes", subgroupSizes),
                                    property("tile_sizes", tileSizes)};
 
+// Of cooperative matrices a device lists the shapes that it multiplies.
+constexpr int64_t halfShapes[] = {16, 16, 16};
+constexpr int64_t matrixBytes = 49152;
+constexpr auto propertiesMatrix = [] {
+  std::array<bp_property_t, properties.size() + 2> all = {};
+  std::copy(properties.begin(), properties.end(), all.begin());
+  all[properties.size()] = property("max_shared_bytes", matrixBytes);
+  all[properties.size() + 1] = property("matrix_shapes.f16", halfShapes);
+  return all;
+}();
+
 // Any kernel may use any of them.
 constexpr auto features =
     constantTexts("shaderFloat64", "shaderInt64", "shaderInt16", "shaderInt8",
@@ -44,10 +55,21 @@ constexpr auto featuresSubgroups32 = constantTexts(
     "storageBuffer8BitAccess", "storageBuffer16BitAccess", "subgroupShuffle",
     "shaderSubgroupExtendedTypes", "computeFullSubgroups", "subgroup_size>=32");
 
-constexpr bp_target_t targetOf(std::string_view name,
-                               std::string_view description,
-                               std::span<const bp_string_t> required,
-                               uint32_t rank, uint32_t fusion = 0) {
+// A matrix belongs to the 32 invocations of a subgroup, of which a work-group
+// has four.
+constexpr auto featuresMatrix = constantTexts(
+    "shaderFloat64", "shaderInt64", "shaderInt16", "shaderInt8",
+    "shaderFloat16", "storageBuffer8BitAccess", "storageBuffer16BitAccess",
+    "subgroupBasic", "subgroupShuffle", "shaderSubgroupExtendedTypes",
+    "computeFullSubgroups", "vulkanMemoryModel", "subgroup_size==32",
+    "shared_bytes>=49152", "cooperativeMatrix",
+    "cooperativeMatrix:f16:f32:16x16x16");
+
+constexpr bp_target_t
+targetOf(std::string_view name, std::string_view description,
+         std::span<const bp_string_t> required, uint32_t rank,
+         uint32_t fusion = 0,
+         std::span<const bp_property_t> described = properties) {
   return {
       .header = BP_HEADER(bp_target_t),
       .name = constantText(name),
@@ -69,12 +91,15 @@ constexpr bp_target_t targetOf(std::string_view name,
       .max_fused_ops = 32,
       .numerics = numericsList.data(),
       .numerics_count = numericsList.size(),
-      .properties = properties.data(),
-      .property_count = properties.size(),
+      .properties = described.data(),
+      .property_count = described.size(),
   };
 }
 
-#define TILE(SUMS) "bp-bind-buffers,bp-gpu-contract," SUMS ",bp-per-element"
+#define TILE_BY(CONTRACT, SUMS)                                                \
+  "bp-bind-buffers," CONTRACT "," SUMS ",bp-per-element"
+#define TILE(SUMS) TILE_BY("bp-gpu-contract", SUMS)
+#define MATRICES(SUMS) TILE_BY("bp-gpu-contract{matrix-unit=gpu}", SUMS)
 #define ROWS "bp-gpu-rows,bp-gpu-reduce{subgroups=true cluster-sums=64}"
 #define DEVICE(SPIRV) "bp-expand-math,bp-to-gpu-entry,bp-to-spirv" SPIRV
 #define SUBGROUPS "{subgroups=true}"
@@ -95,6 +120,9 @@ constexpr DataTarget targets[] = {
     {targetOf("vulkan+rows32", "the same, where subgroups have 32 invocations",
               featuresSubgroups32, 14, BP_FUSE_ROWS),
      stagesOf(TILE(ROWS), DEVICE(SUBGROUPS))},
+    {targetOf("vulkan+matrix", "the same, with cooperative matrices of f16",
+              featuresMatrix, 16, BP_FUSE_ROWS, propertiesMatrix),
+     stagesOf(MATRICES(ROWS), DEVICE(SUBGROUPS))},
 };
 
 constexpr DataBackend backend = {.name = "vulkan",
