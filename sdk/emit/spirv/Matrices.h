@@ -23,8 +23,7 @@ inline constexpr auto matrixVersion = mlir::spirv::Version::V_1_6;
 inline constexpr mlir::spirv::Capability matrixCapabilities[] = {
     mlir::spirv::Capability::VulkanMemoryModel,
     mlir::spirv::Capability::CooperativeMatrixKHR,
-    mlir::spirv::Capability::GroupNonUniform,
-    mlir::spirv::Capability::Float16};
+    mlir::spirv::Capability::GroupNonUniform, mlir::spirv::Capability::Float16};
 inline constexpr mlir::spirv::Extension matrixExtensions[] = {
     mlir::spirv::Extension::SPV_KHR_vulkan_memory_model,
     mlir::spirv::Extension::SPV_KHR_cooperative_matrix};

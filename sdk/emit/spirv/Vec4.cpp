@@ -45,8 +45,8 @@ using Vec4s = SmallVector<Vec4>;
 
 class Merger {
 public:
-  explicit Merger(func::FuncOp func)
-      : func_(func), b_(func.getLoc(), func.getContext()) {}
+  Merger(func::FuncOp func, bool halves)
+      : func_(func), b_(func.getLoc(), func.getContext()), halves_(halves) {}
 
   void run(Block &block);
 
@@ -54,6 +54,7 @@ private:
   void visit(Operation &op);
   void noteLoad(memref::LoadOp load);
   void noteStore(memref::StoreOp store);
+  std::optional<Place> indexInVec4(Value buffer, Value index);
   void finishLoads();
   void finishStores();
   Value vectors(Value buffer);
@@ -62,6 +63,7 @@ private:
 
   func::FuncOp func_;
   ImplicitLocOpBuilder b_;
+  bool halves_;
   Vec4s loads_, stores_;
   llvm::DenseMap<Value, Value> vectors_;
 };
@@ -130,11 +132,13 @@ static bool startsVec4(const Place &place) {
 }
 
 /// A storage buffer of elements that vectors of four are made of.
-static bool hasVec4(Value buffer) {
+static bool hasVec4(Value buffer, bool halves) {
   auto type = cast<MemRefType>(buffer.getType());
   return isa<BlockArgument>(buffer) && type.getRank() == 1 &&
          type.isDynamicDim(0) &&
-         (type.getElementType().isF32() || type.getElementType().isInteger(32));
+         (type.getElementType().isF32() ||
+          type.getElementType().isInteger(32) ||
+          (halves && type.getElementType().isInteger(16)));
 }
 
 /// Memory that other invocations, or other bindings, may have as well.
@@ -252,10 +256,10 @@ void Merger::finishStores() {
 
 /// The place of an element of a line of vec4; none when it may lie anywhere
 /// in one.
-static std::optional<Place> indexInVec4(Value buffer, Value index) {
+std::optional<Place> Merger::indexInVec4(Value buffer, Value index) {
   Place place;
   place.add(index, 1, 0);
-  if (!hasVec4(buffer) || !startsVec4(place))
+  if (!hasVec4(buffer, halves_) || !startsVec4(place))
     return std::nullopt;
   return place;
 }
@@ -328,10 +332,10 @@ void Merger::run(Block &block) {
   finishStores();
 }
 
-void backplane::mergeVec4(func::FuncOp func) {
+void backplane::mergeVec4(func::FuncOp func, bool halves) {
   SmallVector<Block *> blocks;
   func.walk([&](Block *block) { blocks.push_back(block); });
-  Merger merger(func);
+  Merger merger(func, halves);
   for (Block *block : blocks)
     merger.run(*block);
 }

@@ -16,11 +16,11 @@ void addVec4Patterns(mlir::RewritePatternSet &patterns);
 
 /// In the code of one invocation (bp-to-gpu-entry) whose indices are plain
 /// arithmetic: loads of the elements 4i, 4i + 1, 4i + 2 and 4i + 3 of a line of
-/// 32-bit elements become one load of a vector, and so do stores. The line gets
-/// a second argument of the same binding, `memref<?xvector<4xT>>`. What cannot
-/// be shown to be such a vec4, without an access in between that may touch the
-/// same memory, stays as it is.
-void mergeVec4(mlir::func::FuncOp func);
+/// 32-bit elements, with `halves` of 16-bit ones too, become one load of a
+/// vector, and so do stores. The line gets a second argument of the same
+/// binding, `memref<?xvector<4xT>>`. What cannot be shown to be such a vec4,
+/// without an access in between that may touch the same memory, stays as it is.
+void mergeVec4(mlir::func::FuncOp func, bool halves);
 
 } // namespace backplane
 

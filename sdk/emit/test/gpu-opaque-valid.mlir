@@ -10,6 +10,7 @@
 // DEFINE: %{check} = %{make} > %t.mlir && FileCheck %s < %t.mlir && mlir-translate --no-implicit-module --serialize-spirv %t.mlir -o %t.spv && %{spirv-val-matrices} --target-env vulkan1.3 %t.spv
 
 // RUN: %{check}
+// RUN: FileCheck %s --check-prefix=VEC4 < %t.mlir
 // Both factors transposed.
 // REDEFINE: %{a} = i, k, m
 // REDEFINE: %{ta} = 2x64x128
@@ -22,6 +23,7 @@
 // REDEFINE: %{tb} = 3x67x35
 // REDEFINE: %{tc} = 3x65x67
 // RUN: %{check}
+// RUN: FileCheck %s --check-prefix=SINGLE < %t.mlir
 // Many tiles of the largest size.
 // REDEFINE: %{ta} = 1x2048x512
 // REDEFINE: %{b} = i, k, n
@@ -37,7 +39,7 @@
 // that are not private, and barriers that show them. Bindings are private.
 // CHECK: spirv.module Logical Vulkan requires #spirv.vce<v1.3, [{{.*}}CooperativeMatrixKHR{{.*}}], [{{.*}}SPV_KHR_cooperative_matrix{{.*}}]>
 // CHECK: spirv.GlobalVariable @shared{{.*}} : !spirv.ptr<!spirv.array<{{[0-9]+}} x i32>, Workgroup>
-// CHECK: spirv.Load "StorageBuffer" %{{[0-9]+}} : i16
+// CHECK: spirv.Load "StorageBuffer" %{{[0-9]+}} : {{i16|vector<4xi16>}}
 // CHECK: spirv.Store "Workgroup" {{.*}} ["NonPrivatePointer"] : i32
 // CHECK: spirv.ControlBarrier <Workgroup>, <Workgroup>, <AcquireRelease|WorkgroupMemory|MakeAvailable|MakeVisible>
 // CHECK: spirv.KHR.CooperativeMatrixLoad {{.*}}, <NonPrivatePointer> : !spirv.ptr<i32, Workgroup>, i32 -> !spirv.coopmatrix<16x16xf16, Subgroup, MatrixA>
@@ -45,6 +47,11 @@
 // CHECK: spirv.KHR.CooperativeMatrixMulAdd
 // CHECK: spirv.KHR.CooperativeMatrixStore {{.*}}, <RowMajor>, <NonPrivatePointer>
 // CHECK: spirv.Load "Workgroup" %{{[0-9]+}} ["NonPrivatePointer"] : i32
+
+// Neighbours are read and stored four at once.
+// VEC4-COUNT-4: spirv.Load "StorageBuffer" %{{[0-9]+}} : vector<4xi16>
+// VEC4: spirv.Store "StorageBuffer" %{{.*}} : vector<4xi16>
+// SINGLE-NOT: vector<4xi16>
 #a = affine_map<(i, m, n, k) -> (A)>
 #b = affine_map<(i, m, n, k) -> (B)>
 #c = affine_map<(i, m, n, k) -> (i, m, n)>
