@@ -30,11 +30,10 @@ constexpr std::array properties = {property("group_threads", 128),
 
 // Of cooperative matrices a device lists the shapes that it multiplies.
 constexpr int64_t halfShapes[] = {16, 16, 16};
-constexpr int64_t matrixBytes = 49152;
 constexpr auto propertiesMatrix = [] {
   std::array<bp_property_t, properties.size() + 2> all = {};
   std::copy(properties.begin(), properties.end(), all.begin());
-  all[properties.size()] = property("max_shared_bytes", matrixBytes);
+  all[properties.size()] = property("max_shared_bytes", 49152);
   all[properties.size() + 1] = property("matrix_shapes.f16", halfShapes);
   return all;
 }();
@@ -120,7 +119,8 @@ constexpr DataTarget targets[] = {
     {targetOf("vulkan+rows32", "the same, where subgroups have 32 invocations",
               featuresSubgroups32, 14, BP_FUSE_ROWS),
      stagesOf(TILE(ROWS), DEVICE(SUBGROUPS))},
-    {targetOf("vulkan+matrix", "the same, with cooperative matrices of f16",
+    {targetOf("vulkan+matrix",
+              "the same, with cooperative matrices of f16; not yet run",
               featuresMatrix, 16, BP_FUSE_ROWS, propertiesMatrix),
      stagesOf(MATRICES(ROWS), DEVICE(SUBGROUPS))},
 };
