@@ -8,7 +8,8 @@
 //     wait for its copies, begin those of a later block in place of the last
 //     for each k of an instruction: load fragments, multiply
 //       (or begin products that read the block themselves, and wait for those
-//       of the block before; or load opaque matrices and multiply these)
+//       of the block before; or load opaque matrices, multiply these, and store
+//       what registers hold of the next block)
 //   a few rows of C at a time to memory of the work-group, then finish and
 //   store each element
 #include "sdk/emit/gpu/Launch.h"
@@ -37,6 +38,8 @@ struct MatrixEmitter : MatrixScope {
   LogicalResult prefetchFirst();
   void arrive(Value block);
   FailureOr<Values> addBlock(Value k, ValueRange sums);
+  FailureOr<Values> addHeldBlock(Value k, Value block, ValueRange sums);
+  FailureOr<Values> holdBlock(Value k, Value stage);
   LogicalResult prefetchLater(Value k, Value block);
   Values multiply(Value stage, ValueRange sums);
   /// Blocks that are under way while one is multiplied. Products of the one
@@ -119,6 +122,8 @@ FailureOr<ContractScope::Values> MatrixEmitter::addBlock(Value k,
                                                          ValueRange sums) {
   Value block = div(k, plan.a.depth);
   arrive(block);
+  if (plan.opaque && (canHold(plan.a) || canHold(plan.b)))
+    return addHeldBlock(k, block, sums);
   if (!plan.products && failed(prefetchLater(k, block)))
     return failure();
   Values all = multiply(mul(rem(block, plan.stages), plan.stageWords()), sums);
@@ -127,6 +132,56 @@ FailureOr<ContractScope::Values> MatrixEmitter::addBlock(Value k,
   if (failed(prefetchLater(k, block)))
     return failure();
   plan.products->waitForGroups(b, 1);
+  return all;
+}
+
+/// Begins to read the block from k on, if there is one, and copies what cannot
+/// be held; words of A, then of B.
+FailureOr<ContractScope::Values> MatrixEmitter::holdBlock(Value k,
+                                                          Value stage) {
+  Value first = mul(stage, plan.stageWords());
+  Value second = add(first, index(plan.a.words()));
+  Values held;
+  for (auto [factor, to, start, size] :
+       {std::tuple(&plan.a, first, startM, sizeM),
+        std::tuple(&plan.b, second, startN, sizeN)}) {
+    if (!canHold(*factor)) {
+      if (failed(fill(*factor, to, start, size, k)))
+        return failure();
+      continue;
+    }
+    auto words = hold(*factor, start, size, k);
+    if (failed(words))
+      return failure();
+    llvm::append_range(held, *words);
+  }
+  return held;
+}
+
+/// The same where copies come through registers: what is read of the next block
+/// arrives there while this one is multiplied, and is stored then. Where there
+/// is no next one, zeros come to memory that nobody reads.
+FailureOr<ContractScope::Values>
+MatrixEmitter::addHeldBlock(Value k, Value block, ValueRange sums) {
+  auto wordsOf = [&](const StagedFactor &factor) {
+    return canHold(factor) ? size_t(factor.units() / c.target.groupSize *
+                                    factor.lanes / factor.wordElements())
+                           : 0;
+  };
+  size_t wordsA = wordsOf(plan.a), wordsB = wordsOf(plan.b);
+  Value next = add(k, index(plan.a.depth));
+  Value stage = rem(add(block, index(1)), plan.stages);
+  Value exists =
+      b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ult, next, sizeK);
+  auto held = guarded(exists, int64_t(wordsA + wordsB), b.getI32Type(),
+                      [&] { return holdBlock(next, stage); });
+  if (failed(held))
+    return failure();
+  Values all = multiply(mul(rem(block, plan.stages), plan.stageWords()), sums);
+  Value first = mul(stage, plan.stageWords());
+  ValueRange words = *held;
+  release(plan.a, first, words.take_front(wordsA));
+  release(plan.b, add(first, index(plan.a.words())), words.drop_front(wordsA));
   return all;
 }
 

@@ -48,6 +48,8 @@ struct StagedFactor {
   bool copiesLines() const { return copies && !blocks; }
   int64_t panels() const { return pieces() / panelPieces(); }
   int64_t bytes() const { return 4 * words(); }
+  /// What invocations copy of a block, `lanes` elements each.
+  int64_t units() const { return lines() * lineElements() / lanes; }
   /// From the first `panel` elements of the first line to the next ones.
   int64_t panelWords() const { return lines() * panel / wordElements(); }
   /// Words that a lane has of a fragment.

@@ -11,6 +11,8 @@ namespace backplane {
 
 /// Pieces of 16 bytes that go through all banks of memory once.
 constexpr int64_t kPiecesOfBanks = 8;
+/// Pieces of a factor that an invocation holds at most.
+constexpr int64_t kMostHeld = 8;
 
 Value MatrixScope::placeWord(const StagedFactor &factor, Value line,
                              Value place) {
@@ -181,31 +183,72 @@ LogicalResult MatrixScope::copyByRegisters(const StagedFactor &factor,
 
 /// What an invocation copies at once: neighbours in a line. Invocations side by
 /// side copy what lies side by side in memory.
-LogicalResult MatrixScope::copyPart(const StagedFactor &factor, Value first,
-                                    Value start, Value size, Value firstK,
-                                    Value unit) {
+MatrixScope::UnitPlace MatrixScope::placeOfUnit(const StagedFactor &factor,
+                                                Value unit) {
   int64_t inLine = factor.lineElements() / factor.lanes;
   Value line =
       factor.transposes ? rem(unit, factor.lines()) : div(unit, inLine);
   Value along =
       factor.transposes ? div(unit, factor.lines()) : rem(unit, inLine);
-  along = mul(along, factor.lanes);
-  Value rowAt = add(start, factor.alongK ? line : along);
-  Value kAt = add(firstK, factor.alongK ? along : line);
-  Value word = wordOf(factor, line, rem(line, LineLoads::kLines),
-                      div(along, factor.pieceElements()));
-  word = add(add(first, word),
-             div(rem(along, factor.pieceElements()), factor.wordElements()));
+  return {line, mul(along, factor.lanes)};
+}
+
+Value MatrixScope::wordOfUnit(const StagedFactor &factor, Value first,
+                              UnitPlace place) {
+  Value word = wordOf(factor, place.line, rem(place.line, LineLoads::kLines),
+                      div(place.along, factor.pieceElements()));
+  return add(add(first, word), div(rem(place.along, factor.pieceElements()),
+                                   factor.wordElements()));
+}
+
+LogicalResult MatrixScope::copyPart(const StagedFactor &factor, Value first,
+                                    Value start, Value size, Value firstK,
+                                    Value unit) {
+  UnitPlace place = placeOfUnit(factor, unit);
+  Value rowAt = add(start, factor.alongK ? place.line : place.along);
+  Value kAt = add(firstK, factor.alongK ? place.along : place.line);
+  Value word = wordOfUnit(factor, first, place);
   if (!factor.copies)
     return copyByRegisters(factor, word, rowAt, kAt, size);
   copyLine(factor, word, rowAt, kAt, size);
   return success();
 }
 
+bool MatrixScope::canHold(const StagedFactor &factor) const {
+  int64_t units = factor.units(), group = c.target.groupSize;
+  return !factor.copies && factor.lanes == factor.pieceElements() &&
+         units % group == 0 && units / group <= kMostHeld;
+}
+
+FailureOr<ContractScope::Values> MatrixScope::hold(const StagedFactor &factor,
+                                                   Value start, Value size,
+                                                   Value firstK) {
+  Values words;
+  for (int64_t i = 0; i < factor.units() / c.target.groupSize; ++i) {
+    UnitPlace place = placeOfUnit(factor, heldUnit(i));
+    Value rowAt = add(start, factor.alongK ? place.line : place.along);
+    Value kAt = add(firstK, factor.alongK ? place.along : place.line);
+    auto elements = readContiguous(factor, rowAt, kAt, size);
+    if (failed(elements))
+      return failure();
+    llvm::append_range(words, packWords(b, *elements, factor.wordElements()));
+  }
+  return words;
+}
+
+void MatrixScope::release(const StagedFactor &factor, Value first,
+                          ValueRange held) {
+  int64_t each = factor.lanes / factor.wordElements();
+  for (auto [number, value] : llvm::enumerate(held)) {
+    Value unit = heldUnit(int64_t(number) / each);
+    Value word = wordOfUnit(factor, first, placeOfUnit(factor, unit));
+    storeWord(value, add(word, index(int64_t(number) % each)));
+  }
+}
+
 LogicalResult MatrixScope::fill(const StagedFactor &factor, Value first,
                                 Value start, Value size, Value firstK) {
-  int64_t units = factor.lines() * factor.lineElements() / factor.lanes;
-  int64_t group = c.target.groupSize;
+  int64_t units = factor.units(), group = c.target.groupSize;
   OpBuilder::InsertionGuard guard(b);
   Value unit = thread;
   if (units < group) {

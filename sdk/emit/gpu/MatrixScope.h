@@ -37,6 +37,14 @@ struct MatrixScope : ContractScope {
   /// registers may be under way behind it.
   mlir::LogicalResult fill(const StagedFactor &factor, Value first, Value start,
                            Value size, Value firstK);
+  /// Whether an invocation can hold its share of a block in registers: a few
+  /// whole pieces.
+  bool canHold(const StagedFactor &factor) const;
+  /// That share of the block that fill() would copy, as words.
+  mlir::FailureOr<Values> hold(const StagedFactor &factor, Value start,
+                               Value size, Value firstK);
+  /// Copies what it holds to the words from `first` on.
+  void release(const StagedFactor &factor, Value first, mlir::ValueRange held);
   /// Groups of such copies; nothing where no factor has any.
   void endGroup();
   void waitForGroups(int64_t open);
@@ -98,6 +106,15 @@ struct MatrixScope : ContractScope {
   Value loadWord(Value at, mlir::Type type);
 
 private:
+  /// Of what an invocation copies at once.
+  struct UnitPlace {
+    Value line, along;
+  };
+  UnitPlace placeOfUnit(const StagedFactor &factor, Value unit);
+  Value wordOfUnit(const StagedFactor &factor, Value first, UnitPlace place);
+  Value heldUnit(int64_t number) {
+    return add(thread, index(number * c.target.groupSize));
+  }
   mlir::LogicalResult copyPart(const StagedFactor &factor, Value first,
                                Value start, Value size, Value firstK,
                                Value unit);

@@ -4,7 +4,7 @@
 // Lines lie in memory of the work-group as they are, 16 bytes behind each:
 // those of A are rows of 32 halves, those of B rows of 128. Subgroups are told
 // apart by their own number. Sums go to the same memory, a row of matrices at a
-// time. A block of each factor is copied while the other is multiplied.
+// time. What is read of the next blocks is held while these are multiplied.
 module attributes {bp.target = {group_threads = 128 : i64, max_shared_bytes = 49152 : i64, subgroup_sizes = array<i64: 8, 32>, matrix_shapes.f16 = array<i64: 16, 16, 16>}} {
 // CHECK-LABEL: func.func @halves
 // CHECK-SAME: %[[A:.*]]: memref<2048x512xf16>
@@ -14,11 +14,12 @@ module attributes {bp.target = {group_threads = 128 : i64, max_shared_bytes = 49
 // CHECK: scf.for {{.*}} iter_args
 // CHECK-NEXT: arith.divui
 // CHECK-NEXT: gpu.barrier
+// CHECK: %[[NEXT:.*]]:24 = scf.if
 // CHECK: memref.load %[[A]]
-// CHECK: memref.store {{.*}} : memref<7424xi32, #gpu.address_space<workgroup>>
 // CHECK-COUNT-4: gpu.subgroup_mma_load_matrix {{.*}} {leadDimension = 20 : index} : memref<7424xi32, #gpu.address_space<workgroup>> -> !gpu.mma_matrix<16x16xf16, "AOp">
 // CHECK-COUNT-2: gpu.subgroup_mma_load_matrix {{.*}} {leadDimension = 36 : index} : memref<7424xi32, #gpu.address_space<workgroup>> -> !gpu.mma_matrix<16x16xf16, "BOp">
 // CHECK-COUNT-8: gpu.subgroup_mma_compute {{.*}} : !gpu.mma_matrix<16x16xf16, "AOp">, !gpu.mma_matrix<16x16xf16, "BOp"> -> !gpu.mma_matrix<16x16xf32, "COp">
+// CHECK: memref.store %[[NEXT]]#0, {{.*}} : memref<7424xi32, #gpu.address_space<workgroup>>
 // CHECK: gpu.barrier
 // CHECK-COUNT-2: gpu.subgroup_mma_store_matrix {{.*}} {leadDimension = 72 : index} : !gpu.mma_matrix<16x16xf32, "COp">
 // CHECK-NEXT: gpu.barrier
