@@ -238,8 +238,7 @@ bool TilePlanner::stage(int64_t depthBytes, int64_t maxStages,
   while (plan.stages > minStages &&
          plan.stages * plan.stageWords() * 4 > sharedBytes())
     --plan.stages;
-  return std::max(plan.stages * plan.stageWords(), plan.partWords()) * 4 <=
-         sharedBytes();
+  return 4 * plan.memoryWords() <= sharedBytes();
 }
 
 bool TilePlanner::fits() {

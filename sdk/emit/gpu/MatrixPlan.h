@@ -82,6 +82,7 @@ struct MatrixPlan {
   /// Invocations of a work-group, where `products` decide on it.
   int64_t threads() const { return subgroupsM * subgroupsN * lanes(); }
   int64_t stageWords() const { return a.words() + b.words(); }
+  bool copiesLines() const { return a.copiesLines() || b.copiesLines(); }
   /// One invocation copies blocks of both factors for all.
   bool copiesBlocks() const { return a.blocks && b.blocks; }
   /// Words of the barriers of all stages, if there are any.

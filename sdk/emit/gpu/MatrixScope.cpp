@@ -80,12 +80,12 @@ Value MatrixScope::loadWord(Value at, Type type) {
 }
 
 void MatrixScope::endGroup() {
-  if (copiesLines())
+  if (plan.copiesLines())
     plan.unit->lineCopies()->endGroup(b);
 }
 
 void MatrixScope::waitForGroups(int64_t open) {
-  if (copiesLines())
+  if (plan.copiesLines())
     plan.unit->lineCopies()->waitForGroups(b, open);
 }
 
@@ -201,16 +201,22 @@ Value MatrixScope::wordOfUnit(const StagedFactor &factor, Value first,
                                    factor.wordElements()));
 }
 
+MatrixPlaceValues MatrixScope::elementOfUnit(const StagedFactor &factor,
+                                             Value start, Value firstK,
+                                             UnitPlace place) {
+  return {add(start, factor.alongK ? place.line : place.along),
+          add(firstK, factor.alongK ? place.along : place.line)};
+}
+
 LogicalResult MatrixScope::copyPart(const StagedFactor &factor, Value first,
                                     Value start, Value size, Value firstK,
                                     Value unit) {
   UnitPlace place = placeOfUnit(factor, unit);
-  Value rowAt = add(start, factor.alongK ? place.line : place.along);
-  Value kAt = add(firstK, factor.alongK ? place.along : place.line);
+  MatrixPlaceValues at = elementOfUnit(factor, start, firstK, place);
   Value word = wordOfUnit(factor, first, place);
   if (!factor.copies)
-    return copyByRegisters(factor, word, rowAt, kAt, size);
-  copyLine(factor, word, rowAt, kAt, size);
+    return copyByRegisters(factor, word, at.row, at.column, size);
+  copyLine(factor, word, at.row, at.column, size);
   return success();
 }
 
@@ -226,9 +232,8 @@ FailureOr<ContractScope::Values> MatrixScope::hold(const StagedFactor &factor,
   Values words;
   for (int64_t i = 0; i < factor.units() / c.target.groupSize; ++i) {
     UnitPlace place = placeOfUnit(factor, heldUnit(i));
-    Value rowAt = add(start, factor.alongK ? place.line : place.along);
-    Value kAt = add(firstK, factor.alongK ? place.along : place.line);
-    auto elements = readContiguous(factor, rowAt, kAt, size);
+    MatrixPlaceValues at = elementOfUnit(factor, start, firstK, place);
+    auto elements = readContiguous(factor, at.row, at.column, size);
     if (failed(elements))
       return failure();
     llvm::append_range(words, packWords(b, *elements, factor.wordElements()));

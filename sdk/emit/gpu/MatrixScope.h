@@ -111,6 +111,9 @@ private:
     Value line, along;
   };
   UnitPlace placeOfUnit(const StagedFactor &factor, Value unit);
+  /// The row and the k of its first element.
+  MatrixPlaceValues elementOfUnit(const StagedFactor &factor, Value start,
+                                  Value firstK, UnitPlace place);
   Value wordOfUnit(const StagedFactor &factor, Value first, UnitPlace place);
   Value heldUnit(int64_t number) {
     return add(thread, index(number * c.target.groupSize));
@@ -139,9 +142,6 @@ private:
   void keepOpaqueRows(mlir::ValueRange sums);
   void keepRows(mlir::ValueRange sums);
   mlir::LogicalResult finishRows(int64_t part);
-  bool copiesLines() const {
-    return plan.a.copiesLines() || plan.b.copiesLines();
-  }
 };
 
 } // namespace backplane

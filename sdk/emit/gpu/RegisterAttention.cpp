@@ -27,19 +27,15 @@ namespace backplane {
 
 /* ---- Memory ---- */
 
-static bool copiesLines(const MatrixPlan &plan) {
-  return plan.a.copiesLines() || plan.b.copiesLines();
-}
-
 /// Blocks have barriers instead.
 void RegisterLoops::endGroup() {
   if (!plan.copiesBlocks())
-    (copiesLines(plan.scores) ? scores : sums).endGroup();
+    (plan.scores.copiesLines() ? scores : sums).endGroup();
 }
 
 void RegisterLoops::waitForGroups(int64_t open) {
   if (!plan.copiesBlocks())
-    (copiesLines(plan.scores) ? scores : sums).waitForGroups(open);
+    (plan.scores.copiesLines() ? scores : sums).waitForGroups(open);
 }
 
 void RegisterLoops::makeBarriers() {

@@ -334,8 +334,8 @@ void ToSpirvPass::runOnOperation() {
   if (failed(runPipeline(expansion, module)) ||
       failed(holdNarrowFloatsAsBits(module)) || failed(usePlainFloats(module)))
     return signalPassFailure();
-  mergeVec4(functions.front(), /*halves=*/usesMatrices(functions.front()));
   ModuleBuilder builder(functions.front(), described, *target, subgroups);
+  mergeVec4(functions.front(), /*halves=*/builder.matrices);
   if (builder.matrices && builder.coherent) {
     module.emitError("matrices, and results that are handed on by buffers, "
                      "are of two models of memory");
