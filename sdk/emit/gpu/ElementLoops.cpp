@@ -3,6 +3,7 @@
 // Elements of linalg.generic: its body for one point of its loops, within
 // loops of its own over those that the result does not name.
 #include "sdk/emit/gpu/ElementReader.h"
+#include "sdk/emit/gpu/Reduction.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -112,34 +113,55 @@ FailureOr<ElementReader::Values> ElementReader::runBody(linalg::GenericOp op,
   return results;
 }
 
+/// What adds up the sums of an op in floating point; null for any other op.
+static Operation *findSum(linalg::GenericOp op, unsigned &sumOperand) {
+  Type type = getElementTypeOrSelf(op.getDpsInits().front().getType());
+  if (op.getNumDpsInits() != 1 || !isa<FloatType>(type))
+    return nullptr;
+  return dyn_cast_if_present<arith::AddFOp>(
+      findCombiner(op, FloatAttr::get(type, 0.0), sumOperand));
+}
+
+/// Loops over those that are not known yet. Of several the innermost adds up
+/// from zero: one chain over all would round as often as there are terms.
 Value ElementReader::reduce(OpResult result, linalg::GenericOp op, Values loops,
                             Values outputs) {
   OpBuilder::InsertionGuard guard(builder);
   Scope scope(*this);
-  Location loc = op.getLoc();
+  ImplicitLocOpBuilder b(op.getLoc(), builder);
+  SmallVector<unsigned> open;
+  for (auto [i, loop] : llvm::enumerate(loops))
+    if (!loop)
+      open.push_back(unsigned(i));
+  unsigned sumOperand = 0;
+  Operation *sum = open.size() > 1 ? findSum(op, sumOperand) : nullptr;
   Values sizes = loopSizes(op);
-  Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
-  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
-  Values carried = outputs;
+  Value zero = arith::ConstantIndexOp::create(b, 0);
+  Value one = arith::ConstantIndexOp::create(b, 1);
   SmallVector<scf::ForOp> nest;
-  for (auto [i, loop] : llvm::enumerate(loops)) {
-    if (loop)
-      continue;
-    auto made = scf::ForOp::create(builder, loc, zero, sizes[i], one, carried);
-    loop = made.getInductionVar();
-    carried = Values(made.getRegionIterArgs());
-    nest.push_back(made);
-    builder.setInsertionPointToStart(made.getBody());
+  for (unsigned i : open) {
+    if (sum && i == open.back())
+      outputs = {arith::ConstantOp::create(
+          builder, op.getLoc(), b.getZeroAttr(outputs.front().getType()))};
+    nest.push_back(
+        scf::ForOp::create(builder, op.getLoc(), zero, sizes[i], one, outputs));
+    loops[i] = nest.back().getInductionVar();
+    outputs = Values(nest.back().getRegionIterArgs());
+    builder.setInsertionPointToStart(nest.back().getBody());
   }
-  auto values = runBody(op, loops, carried);
+  FailureOr<Values> values = runBody(op, loops, outputs);
   if (failed(values))
     return {};
-  scf::YieldOp::create(builder, loc, *values);
-  for (size_t i = nest.size() - 1; i > 0; --i) {
-    builder.setInsertionPointToEnd(nest[i - 1].getBody());
-    scf::YieldOp::create(builder, loc, nest[i].getResults());
+  for (scf::ForOp loop : llvm::reverse(nest)) {
+    scf::YieldOp::create(builder, op.getLoc(), *values);
+    values = Values(loop.getResults());
+    builder.setInsertionPointAfter(loop);
+    if (sum && loop == nest.back())
+      values = Values{combinePartial(builder, sum, sumOperand,
+                                     nest[nest.size() - 2].getRegionIterArg(0),
+                                     loop.getResult(0))};
   }
-  return nest.front().getResult(result.getResultNumber());
+  return (*values)[result.getResultNumber()];
 }
 
 Value ElementReader::ofGeneric(OpResult result, ValueRange at) {

@@ -41,6 +41,40 @@ func.func @sum(%in: tensor<?x4xf32> {bp.dims = ["n", "4"]},
 
 // -----
 
+// Of several loops the innermost adds up from zero: a chain over all of them
+// would round as often as there are terms. An integer has one chain.
+// CHECK-LABEL: func.func @windows(
+// CHECK: %[[START:.*]] = memref.load
+// CHECK: %[[ALL:.*]] = scf.for %{{.*}} iter_args(%[[ACC:.*]] = %[[START]]) -> (f32) {
+// CHECK:   %[[ROW:.*]] = scf.for %{{.*}} iter_args(%[[PART:.*]] = %{{.*}}) -> (f32) {
+// CHECK:     arith.addf %[[PART]], %{{.*}} : f32
+// CHECK:   }
+// CHECK:   %[[SUM:.*]] = arith.addf %[[ACC]], %[[ROW]] : f32
+// CHECK:   scf.yield %[[SUM]] : f32
+// CHECK: scf.for %{{.*}} iter_args(%[[COUNT:.*]] = %{{.*}}) -> (i32) {
+// CHECK:   scf.for %{{.*}} iter_args(%[[INNER:.*]] = %[[COUNT]]) -> (i32) {
+// CHECK:     arith.addi %[[INNER]], %{{.*}} : i32
+func.func @windows(%x: tensor<4x3x3xf32>, %bias: tensor<4xf32>,
+                   %y: tensor<4x3x3xi32>, %a: tensor<4xf32>, %b: tensor<4xi32>)
+    -> (tensor<4xf32>, tensor<4xi32>)
+    attributes {bp.inputs = 3 : i64, bp.outputs = 2 : i64} {
+  %s = linalg.generic {indexing_maps = [affine_map<(c, i, j) -> (c, i, j)>, affine_map<(c, i, j) -> (c)>], iterator_types = ["parallel", "reduction", "reduction"]} ins(%x : tensor<4x3x3xf32>) outs(%bias : tensor<4xf32>) {
+  ^bb0(%v: f32, %o: f32):
+    %t = arith.addf %o, %v : f32
+    linalg.yield %t : f32
+  } -> tensor<4xf32>
+  %zero = arith.constant 0 : i32
+  %f = linalg.fill ins(%zero : i32) outs(%b : tensor<4xi32>) -> tensor<4xi32>
+  %n = linalg.generic {indexing_maps = [affine_map<(c, i, j) -> (c, i, j)>, affine_map<(c, i, j) -> (c)>], iterator_types = ["parallel", "reduction", "reduction"]} ins(%y : tensor<4x3x3xi32>) outs(%f : tensor<4xi32>) {
+  ^bb0(%v: i32, %o: i32):
+    %t = arith.addi %o, %v : i32
+    linalg.yield %t : i32
+  } -> tensor<4xi32>
+  return %s, %n : tensor<4xf32>, tensor<4xi32>
+}
+
+// -----
+
 // Results of two shapes are two loops; a box is a condition, not a copy.
 // CHECK-LABEL: func.func @shapes(
 // CHECK: scf.forall (%{{.*}}) in (8) {
