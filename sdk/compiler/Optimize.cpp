@@ -61,10 +61,10 @@ Result<Graph> backplane::decomposeFor(const VariantContext &context,
   return result;
 }
 
-/// Whether contractions of bytes are at home on all devices.
-static bool allWidenBytes(const VariantContext &context) {
-  return llvm::all_of(context.targets, [](const Target &target) {
-    return (target.fusion & BP_FUSE_WIDENING) != 0;
+/// Whether all devices have these BP_FUSE_ bits.
+static bool allFuse(const VariantContext &context, uint32_t bits) {
+  return llvm::all_of(context.targets, [&](const Target &target) {
+    return (target.fusion & bits) == bits;
   });
 }
 
@@ -83,14 +83,15 @@ static Status runRound(VariantContext &context, ModuleOp module,
       return std::nullopt;
     return Bytes(weight->data.begin(), weight->data.end());
   };
+  bool keepBytes = allFuse(context, BP_FUSE_WIDENING | BP_FUSE_WEIGHTS);
   auto status =
       runPasses(module, context.diagnostics, [&](OpPassManager &manager) {
         manager.addPass(bp::createForwardVariablesPass());
         manager.addPass(bp::createSimplifyPass());
         manager.addPass(createCSEPass());
         manager.addPass(bp::createTableLookupPass(read));
-        if (allWidenBytes(context))
-          manager.addPass(bp::createQuantizedProductsPass());
+        if (allFuse(context, BP_FUSE_WIDENING))
+          manager.addPass(bp::createQuantizedProductsPass({keepBytes}));
         manager.addPass(bp::createFoldScalesPass());
       });
   if (status.ok())
@@ -101,7 +102,8 @@ static Status runRound(VariantContext &context, ModuleOp module,
         runPasses(module, context.diagnostics, [&](OpPassManager &manager) {
           manager.addPass(bp::createSimplifyPass());
           manager.addPass(createCSEPass());
-          manager.addPass(bp::createOutlineConstantsPass(makesMasks(context)));
+          manager.addPass(
+              bp::createOutlineConstantsPass(makesMasks(context), keepBytes));
         });
   if (!status.ok())
     return status;

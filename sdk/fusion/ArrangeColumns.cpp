@@ -23,8 +23,8 @@ static int64_t rowsOf(MatmulOp op) {
   return rows;
 }
 
-/// One row passes as quickly over the rows of a weight as over blocks, and many
-/// rows over the one block of a narrow weight that is copied for them.
+/// One row passes as quickly over the rows of a weight of f32 as over blocks,
+/// and many rows over the one block of a narrow weight that is copied for them.
 static bool isArranged(MatmulOp op, ArrayRef<FusionOptions> devices,
                        const backplane::WeightPool &pool) {
   WeightOp weight = storedWeight(op.getB());
@@ -40,7 +40,7 @@ static bool isArranged(MatmulOp op, ArrayRef<FusionOptions> devices,
   std::optional<int64_t> columns = dimsOf(op.getType()).back().constant();
   int64_t rows = rowsOf(op);
   bool tall = columns == kBlock && (rows == 0 || rows > kBlock);
-  return (op.getTransposeB() || rows != 1) && columns && !tall &&
+  return (op.getTransposeB() || widens || rows != 1) && columns && !tall &&
          *columns % kBlock == 0;
 }
 

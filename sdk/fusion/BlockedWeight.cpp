@@ -61,10 +61,10 @@ private:
 
 } // namespace
 
-/// What makes a value, before bytes of it are widened to i32.
+/// What makes a value, before bytes of it are widened.
 static Operation *sourceOf(Value value) {
   Operation *op = value.getDefiningOp();
-  return isByteWidening(op) ? op->getOperand(0).getDefiningOp() : op;
+  return widensBytes(op) ? op->getOperand(0).getDefiningOp() : op;
 }
 
 static Operation *behindReshapes(Operation *op) {
@@ -76,7 +76,7 @@ static Operation *behindReshapes(Operation *op) {
 /// The op that widens the weight that the value is; null: none does.
 static Operation *wideningOf(Value value) {
   Operation *op = behindReshapes(value.getDefiningOp());
-  return isByteWidening(op) ? op : nullptr;
+  return widensBytes(op) ? op : nullptr;
 }
 
 WeightOp bp::storedWeight(Value value) {

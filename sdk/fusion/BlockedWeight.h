@@ -22,8 +22,8 @@ struct BlockedLayout {
   backplane::Dims whole;
 };
 
-/// The weight that the value is, reshaped or not, or is widened from bytes of
-/// to i32; or null.
+/// The weight that the value is, reshaped or not, or is widened from bytes of;
+/// or null.
 WeightOp storedWeight(mlir::Value value);
 
 /// Whether the bytes of the weight are known.

@@ -95,10 +95,16 @@ llvm::LogicalResult outline(mlir::func::FuncOp main, const Grouping &grouping);
 backplane::Result<backplane::Graph>
 groupGraph(mlir::func::FuncOp main, const std::vector<mlir::Operation *> &ops);
 
-/// Whether the op is a contraction of i32 that can read 8-bit integers.
+/// Whether the op is a contraction that can read 8-bit integers: one of i32, or
+/// a product of f32 with a weight of bytes.
 bool readsBytes(mlir::Operation *op);
 /// Whether the op only makes an i32 of an 8-bit integer.
 bool isByteWidening(mlir::Operation *op);
+/// Whether the op only makes f32 of 8-bit integers that nothing but products
+/// reads, as their right factor. Null is none.
+bool isWeightOfBytes(mlir::Operation *op);
+/// Whether it is one of these two.
+bool widensBytes(mlir::Operation *op);
 
 /// Where the left factor of a product is an 8-bit integer less one zero point
 /// for all, and the right one a weight: the zero point times the sums of the

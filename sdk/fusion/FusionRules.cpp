@@ -94,7 +94,7 @@ static bool isSoleUse(const Group &group) {
 
 /// Whether the op widens bytes for one contraction.
 static bool isOperand(Operation *op) {
-  return isByteWidening(op) && op->hasOneUse() && readsBytes(*op->user_begin());
+  return widensBytes(op) && op->hasOneUse() && readsBytes(*op->user_begin());
 }
 
 Reason FusionRules::apart(const Group &a, const Group &b, bool direct,
@@ -140,7 +140,7 @@ Reason FusionRules::apart(const Group &a, const Group &b, bool direct,
     if ((!movesInPlace(a) || ofImage) && !ofWeight)
       return "the target does not fuse movement";
     if (!llvm::all_of(a.ops, [&](Operation *o) {
-          return isa<TransposeOp>(o) || (isByteWidening(o) && readsBytes(op));
+          return isa<TransposeOp>(o) || (widensBytes(o) && readsBytes(op));
         }))
       return "only a transpose is read in place";
     return isSoleUse(a) ? Reason() : "the transpose has other users";

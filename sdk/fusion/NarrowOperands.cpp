@@ -140,10 +140,43 @@ LogicalResult Narrowing::run(OpOperand &factor) {
 
 } // namespace
 
-bool bp::readsBytes(Operation *op) {
+static bool readsIntegers(Operation *op) {
   auto conv = dyn_cast<ConvOp>(op);
   return (isa<MatmulOp>(op) || (conv && conv.getGroups() == 1)) &&
          getElementTypeOrSelf(op->getResult(0).getType()).isSignlessInteger(32);
+}
+
+/// Whether products alone read the value, in any shape and order, as their
+/// right factor.
+static bool isRightFactor(Value value) {
+  return llvm::all_of(value.getUses(), [](OpOperand &use) {
+    Operation *user = use.getOwner();
+    return isa<ReshapeOp, TransposeOp>(user)
+               ? isRightFactor(user->getResult(0))
+               : isa<MatmulOp>(user) && use.getOperandNumber() == 1;
+  });
+}
+
+bool bp::readsBytes(Operation *op) {
+  if (readsIntegers(op))
+    return true;
+  if (!isa<MatmulOp>(op))
+    return false;
+  Operation *factor = op->getOperand(1).getDefiningOp();
+  while (isa_and_nonnull<ReshapeOp, TransposeOp>(factor))
+    factor = factor->getOperand(0).getDefiningOp();
+  return isWeightOfBytes(factor);
+}
+
+bool bp::isWeightOfBytes(Operation *op) {
+  auto cast = dyn_cast_or_null<CastOp>(op);
+  return cast && boundsOfCast(cast) &&
+         getElementTypeOrSelf(cast.getType()).isF32() &&
+         isRightFactor(cast.getResult());
+}
+
+bool bp::widensBytes(Operation *op) {
+  return isByteWidening(op) || isWeightOfBytes(op);
 }
 
 bool bp::isByteWidening(Operation *op) {
@@ -157,7 +190,7 @@ LogicalResult bp::narrowOperands(func::FuncOp main,
                                  backplane::WeightPool &pool) {
   SmallVector<Operation *> contractions;
   for (Operation &op : main.getOps())
-    if (readsBytes(&op) && !op.hasAttr(kernelAttr) &&
+    if (readsIntegers(&op) && !op.hasAttr(kernelAttr) &&
         devices[deviceOf(&op)].fusion & BP_FUSE_WIDENING)
       contractions.push_back(&op);
   for (Operation *op : contractions) {

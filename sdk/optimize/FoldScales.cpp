@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sdk/fusion/Fusion.h"
 #include "sdk/optimize/Constants.h"
 #include "sdk/optimize/Passes.h"
 #include "sdk/optimize/Patterns.h"
@@ -30,6 +31,7 @@ struct Channel {
 std::optional<Channel> channelOf(Operation *op) {
   if (!op || !isa<ConvOp, MatmulOp>(op) ||
       !isWideFloat(op->getOperand(1).getType()) ||
+      isWeightOfBytes(op->getOperand(1).getDefiningOp()) ||
       !isConstant(op->getOperand(1)))
     return std::nullopt;
   if (isa<ConvOp>(op))

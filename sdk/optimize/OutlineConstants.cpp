@@ -132,7 +132,8 @@ private:
     for (Value operand : op->getOperands())
       before += sourceBytes(operand);
     int64_t after = bytesOf(op->getResult(0));
-    if (keepPlaces && after > smallMask && isOfPlaces(op))
+    if ((keepPlaces && after > smallMask && isOfPlaces(op)) ||
+        (keepBytes && bp::isWeightOfBytes(op)))
       return false;
     return after <= alwaysSmall || after / growthLimit <= before;
   }
@@ -187,7 +188,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<Pass> bp::createOutlineConstantsPass(bool keepPlaces) {
+std::unique_ptr<Pass> bp::createOutlineConstantsPass(bool keepPlaces,
+                                                     bool keepBytes) {
   return std::make_unique<OutlineConstantsPass>(
-      OutlineConstantsPassOptions{keepPlaces});
+      OutlineConstantsPassOptions{keepPlaces, keepBytes});
 }

@@ -20,7 +20,8 @@ using ReadWeight =
 
 /// Without `read`, one-hot tensors made from weights are not seen.
 std::unique_ptr<mlir::Pass> createTableLookupPass(ReadWeight read = {});
-std::unique_ptr<mlir::Pass> createOutlineConstantsPass(bool keepPlaces = false);
+std::unique_ptr<mlir::Pass> createOutlineConstantsPass(bool keepPlaces = false,
+                                                       bool keepBytes = false);
 /// Adds the weights to `pool`, which the pass borrows; null: to one of its own.
 std::unique_ptr<mlir::Pass>
 createMoveTablesPass(backplane::WeightPool *pool = nullptr);

@@ -48,6 +48,12 @@ def QuantizedProductsPass : Pass<"bp-quantized-products">,
     weight, becomes one of i32 and a product with the scales. For targets that
     have BP_FUSE_WIDENING. Changes rounding.
   }];
+  let options = [
+    Option<"keepWeights", "keep-weights", "bool", "false",
+           "a weight of bytes times scales that anything else of f32 is "
+           "multiplied by is widened to f32 where it is multiplied, and scaled "
+           "then: for targets that have BP_FUSE_WEIGHTS, too">
+  ];
 }
 
 def TableLookupPass : Pass<"bp-table-lookup">,
@@ -71,7 +77,9 @@ def OutlineConstantsPass : Pass<"bp-outline-constants", "mlir::ModuleOp"> {
   let options = [
     Option<"keepPlaces", "keep-places", "bool", "false",
            "masks made of places alone, of more than 4096 bytes, stay ops: an "
-           "attention that has them knows what no row sees">
+           "attention that has them knows what no row sees">,
+    Option<"keepBytes", "keep-bytes", "bool", "false",
+           "weights of bytes that products of f32 widen stay bytes">
   ];
   let constructor = "bp::createOutlineConstantsPass()";
 }

@@ -3,7 +3,8 @@
 // Contractions of dequantised bytes. The sum of (s x)(t w) is s t times the sum
 // of x w, for integers x and w less their zero points, one scale s of all of x
 // and one t per output channel of w. The sum of integers is exact, and one
-// rounding of the scales takes the place of one per factor.
+// rounding of the scales takes the place of one per factor. Where x is anything
+// else the weight stays bytes that are widened where they are multiplied.
 #include "sdk/fusion/Fusion.h"
 #include "sdk/optimize/Constants.h"
 #include "sdk/optimize/Passes.h"
@@ -27,7 +28,7 @@ constexpr int64_t kMaxProducts = 1 << 15;
 
 /// A tensor of f32 that is integers of nine bits times scales.
 struct Dequantized {
-  Value integers; ///< i32
+  Value integers; ///< i32, or bytes
   Value scales;   ///< of the same shape
 };
 
@@ -40,7 +41,13 @@ bool isZeroPoint(Value value) {
   return isByteWidening(value.getDefiningOp());
 }
 
+bool isOfBytes(Value value) {
+  return getElementTypeOrSelf(value.getType()).isInteger(8);
+}
+
 bool fitsNineBits(Value integers) {
+  if (isOfBytes(integers))
+    return true;
   auto difference = integers.getDefiningOp<SubOp>();
   return difference ? isByteWidening(difference.getA().getDefiningOp()) &&
                           isZeroPoint(difference.getB())
@@ -86,11 +93,11 @@ bool sumsFit(Value weight, int64_t axis) {
          type.getNumElements() / type.getDimSize(axis) <= kMaxProducts;
 }
 
-std::optional<Product> match(Operation *op) {
+/// With `w` alone.
+std::optional<Product> matchWeight(Operation *op) {
   Product product{op, {}, {}, 0, {}, 0, 0};
   auto axis = channelAxis(op);
-  if (!axis || !sumsFit(op->getOperand(1), *axis) ||
-      !isConstant(op->getOperand(1)))
+  if (!axis || !isConstant(op->getOperand(1)))
     return std::nullopt;
   product.resultAxis =
       isa<ConvOp>(op)
@@ -99,18 +106,60 @@ std::optional<Product> match(Operation *op) {
   product.order = op->getOperand(1).getDefiningOp<TransposeOp>();
   product.weightAxis =
       product.order ? product.order.getPermutation()[*axis] : *axis;
-  auto x = readDequantized(op->getOperand(0));
   auto w =
       readDequantized(product.order ? product.order.getX() : op->getOperand(1));
+  if (!w || !isConstantAlongAxis(w->scales, product.weightAxis))
+    return std::nullopt;
+  product.w = *w;
+  return product;
+}
+
+std::optional<Product> match(Operation *op) {
+  std::optional<Product> product = matchWeight(op);
+  auto x = product ? readDequantized(op->getOperand(0)) : std::nullopt;
   auto scale =
       x ? dyn_cast_or_null<FloatAttr>(splatOf(x->scales)) : FloatAttr();
-  if (!w || !scale || !scale.getValue().isFinite() ||
-      !isConstantAlongAxis(w->scales, product.weightAxis))
+  if (!scale || !scale.getValue().isFinite() ||
+      !sumsFit(op->getOperand(1), *channelAxis(op)))
     return std::nullopt;
-  product.x = *x;
-  product.w = *w;
-  product.scale = scale.getValue().convertToFloat();
+  product->x = *x;
+  product->scale = scale.getValue().convertToFloat();
   return product;
+}
+
+/// The zero point of all elements; none where that is not known.
+std::optional<int64_t> zeroPointOf(Value value) {
+  while (isa_and_nonnull<BroadcastOp, ReshapeOp>(value.getDefiningOp()) ||
+         isByteWidening(value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
+  auto splat = dyn_cast_or_null<IntegerAttr>(splatOf(value));
+  if (!splat)
+    return std::nullopt;
+  return splat.getType().isUnsignedInteger()
+             ? int64_t(splat.getValue().getZExtValue())
+             : splat.getValue().getSExtValue();
+}
+
+/// Integers that are bytes: those of a tensor, or what bytes less their zero
+/// point are when they are cast to i8.
+struct IntegerBytes {
+  Value bytes, toCast; ///< one of them
+};
+std::optional<IntegerBytes> readBytes(Value integers) {
+  auto widened = [](Value value) {
+    auto cast = value.getDefiningOp<CastOp>();
+    return cast && isByteWidening(cast) ? cast.getX() : Value();
+  };
+  if (Value bytes = isOfBytes(integers) ? integers : widened(integers))
+    return IntegerBytes{bytes, Value()};
+  auto difference = integers.getDefiningOp<SubOp>();
+  Value bytes = difference ? widened(difference.getA()) : Value();
+  auto zero = bytes ? zeroPointOf(difference.getB()) : std::nullopt;
+  if (zero == 0)
+    return IntegerBytes{bytes, Value()};
+  if (zero == 128 && getElementTypeOrSelf(bytes.getType()).isUnsignedInteger())
+    return IntegerBytes{Value(), integers};
+  return std::nullopt;
 }
 
 class Rewrite {
@@ -122,42 +171,65 @@ public:
   /// The contraction of the integers.
   Value multiply() {
     Type word = rewriter.getI32Type();
-    Value weight = product.w.integers;
+    Value left = converted(product.x.integers, word),
+          weight = converted(product.w.integers, word);
     if (TransposeOp order = product.order)
       weight =
           TransposeOp::create(rewriter, loc, withElement(order.getType(), word),
                               weight, order.getPermutation());
     Operation *made = rewriter.clone(*product.contraction);
-    made->setOperands({product.x.integers, weight});
+    made->setOperands({left, weight});
     Value sums = made->getResult(0);
     sums.setType(withElement(sums.getType(), word));
-    return sums;
+    return converted(sums, rewriter.getF32Type());
   }
 
-  /// The scale of each output channel, as wide as the result.
-  Value scales() {
-    Value own =
-        constantAlongAxis(rewriter, product.w.scales, product.weightAxis);
+  /// The product with the bytes of the weight.
+  Value multiplyBytes() {
+    auto [bytes, toCast] = *readBytes(product.w.integers);
+    if (toCast)
+      bytes = converted(toCast, rewriter.getI8Type());
+    if (TransposeOp order = product.order)
+      bytes = TransposeOp::create(
+          rewriter, loc,
+          withElement(order.getType(), getElementTypeOrSelf(bytes.getType())),
+          bytes, order.getPermutation());
+    Value wide = converted(bytes, rewriter.getF32Type());
+    Operation *made = rewriter.clone(*product.contraction);
+    made->setOperand(1, wide);
+    return made->getResult(0);
+  }
+
+  /// The scale of each output channel of the weight.
+  Value ownScales() {
+    return constantAlongAxis(rewriter, product.w.scales, product.weightAxis);
+  }
+  /// The same with that of the first factor.
+  Value commonScales() {
+    Value own = ownScales();
     auto type = cast<RankedTensorType>(own.getType());
     DimsAttr dims = dimsAttr(type);
     Value common =
         ConstantOp::create(rewriter, loc, type,
                            DenseElementsAttr::get(type, APFloat(product.scale)),
                            TypeAttr::get(type.getElementType()), dims);
-    Value both = MulOp::create(rewriter, loc, type, own, common);
-    Type whole = product.contraction->getResult(0).getType();
-    return BroadcastOp::create(rewriter, loc, whole, both, dimsAttr(whole),
-                               {product.resultAxis});
+    return MulOp::create(rewriter, loc, type, own, common);
   }
 
-  Value scaled(Value sums) {
-    Type type = product.contraction->getResult(0).getType();
-    Value numbers = CastOp::create(rewriter, loc, type, sums,
-                                   TypeAttr::get(rewriter.getF32Type()));
-    return MulOp::create(rewriter, loc, type, numbers, scales());
+  Value scaled(Value numbers, Value scales) {
+    Type type = numbers.getType();
+    Value whole = BroadcastOp::create(rewriter, loc, type, scales,
+                                      dimsAttr(type), {product.resultAxis});
+    return MulOp::create(rewriter, loc, type, numbers, whole);
   }
 
 private:
+  Value converted(Value value, Type element) {
+    if (getElementTypeOrSelf(value.getType()) == element)
+      return value;
+    return CastOp::create(rewriter, loc, withElement(value.getType(), element),
+                          value, TypeAttr::get(element));
+  }
   static Type withElement(Type type, Type element) {
     return cast<RankedTensorType>(type).clone(element);
   }
@@ -179,16 +251,34 @@ struct QuantizedProduct : RewritePattern {
     if (!product)
       return failure();
     Rewrite rewrite(rewriter, *product);
-    rewriter.replaceOp(op, rewrite.scaled(rewrite.multiply()));
+    Value numbers = rewrite.multiply();
+    rewriter.replaceOp(op, rewrite.scaled(numbers, rewrite.commonScales()));
+    return success();
+  }
+};
+
+struct WeightOfBytes : OpRewritePattern<MatmulOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(MatmulOp op,
+                                PatternRewriter &rewriter) const final {
+    auto product = matchWeight(op);
+    if (!product || !readBytes(product->w.integers) || match(op))
+      return failure();
+    Rewrite rewrite(rewriter, *product);
+    Value numbers = rewrite.multiplyBytes();
+    rewriter.replaceOp(op, rewrite.scaled(numbers, rewrite.ownScales()));
     return success();
   }
 };
 
 struct QuantizedProductsPass
     : bp::impl::QuantizedProductsPassBase<QuantizedProductsPass> {
+  using QuantizedProductsPassBase::QuantizedProductsPassBase;
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<QuantizedProduct>(&getContext());
+    if (keepWeights)
+      patterns.add<WeightOfBytes>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

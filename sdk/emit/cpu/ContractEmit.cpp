@@ -88,6 +88,21 @@ static bool takesBlocks(int64_t columns, const VectorWidth &width) {
          columns <= 4 * width.count;
 }
 
+/// Whether bytes in blocks of columns are multiplied where they lie, as many
+/// rows at once as an instruction takes, which then may not end beyond k. Where
+/// these are several each tile puts them in order anew, which few tiles do at
+/// less cost than a copy.
+static bool readsBytes(const Contraction &c, const VnniPlan &vnni,
+                       const VectorWidth &width) {
+  linalg::GenericOp op = c.op;
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  int64_t k = staticProduct(c.k, sizes), m = staticProduct(c.m, sizes);
+  bool fewRows = m > 0 && m <= 4 * vnni.perLane;
+  return c.blockToPack && takesBlocks(c.blockToPack, width) &&
+         vnni.block == 1 &&
+         (vnni.perLane == 1 || (fewRows && k > 0 && k % vnni.perLane == 0));
+}
+
 /// Makes room for the image in the groups of a plan. False where its copies do
 /// not fit the cache, or are more than panels of all columns would be.
 static bool placeImage(ImageTile &image, const ContractPlan &plan,
@@ -271,9 +286,12 @@ void emitContraction(OpBuilder &builder, const Contraction &contraction,
     c.blockOfB = 0;
   SmallVector<int64_t> sizes = c.op.getStaticLoopRanges();
   VnniPlan vnni = planVnni(c, machine.products, staticProduct(c.m, sizes));
-  if (!vnni.narrow || machine.width.scalable ||
+  bool isNarrow = vnni.narrow || c.accumulator.isF32();
+  if (!isNarrow || machine.width.scalable ||
       c.blockToPack % machine.width.count != 0)
     c.blockToPack = 0;
+  if (readsBytes(c, vnni, machine.width))
+    std::swap(c.blockOfB, c.blockToPack);
   std::optional<ImageTile> image;
   if (!vnni.narrow && !machine.width.scalable)
     image = matchImageTile(c);

@@ -77,7 +77,7 @@ MicroKernel::Source MicroKernel::sourceB(Value panelB, Value firstK) {
     Value block = floorDiv(add(firstN, panelB), index(c.blockOfB));
     Value start = add(originOf(operands.b), mul(block, strideBlock));
     return {operands.b.memref, add(start, mul(firstK, stride)),
-            index(1),          stride,
+            index(1),          mul(stride, vnni.perLane),
             Value(),           strideBlock};
   }
   Value start = add(originOf(operands.b), add(firstN, panelB));
@@ -92,9 +92,27 @@ Value MicroKernel::vectorOfB(const Source &from, int64_t v) const {
   return add(mul(from.strideBlock, column / c.blockOfB), column % c.blockOfB);
 }
 
+/// A row of bytes in blocks of columns; of the several rows that an instruction
+/// multiplies, those of a block are neighbours.
+SmallVector<Value> MicroKernel::loadBytes(const Source &fromB, Value row,
+                                          int64_t vectors) {
+  SmallVector<Value> result;
+  Value block;
+  for (int64_t v = 0; v < vectors; ++v) {
+    int64_t column = v * width.count % c.blockOfB;
+    if (column == 0)
+      block = loadContiguous(fromB.memref, add(row, vectorOfB(fromB, v)),
+                             Value(), VectorWidth(stepK() * c.blockOfB));
+    result.push_back(narrow.lanesOfBlock(block, column));
+  }
+  return result;
+}
+
 SmallVector<Value> MicroKernel::loadRow(const Source &fromB, Value k,
                                         int64_t vectors) {
   Value row = add(fromB.start, mul(k, mul(fromB.strideK, index(vnni.block))));
+  if (fromB.strideBlock && c.rhs.widening != ContractionOperand::Widening::None)
+    return loadBytes(fromB, row, vectors);
   SmallVector<Value> result;
   for (int64_t v = 0; v < vectors * vnni.block; ++v)
     result.push_back(
@@ -205,7 +223,7 @@ void MicroKernel::multiply(Value panelB, Value panelA, Value firstK,
 /// Vectors that the last panel of a row of C needs, where that is known; others
 /// of it keep what they had.
 int64_t MicroKernel::restVectors() const {
-  int64_t rest = vnni.narrow ? 0 : restColumns().value_or(0);
+  int64_t rest = packedB && vnni.narrow ? 0 : restColumns().value_or(0);
   return rest == 0 ? plan.vectors : (rest + width.count - 1) / width.count;
 }
 

@@ -46,6 +46,8 @@ private:
   void multiply(const Source &fromA, const Source &fromB, mlir::Value countK,
                 int64_t vectors);
   int64_t restVectors() const;
+  llvm::SmallVector<mlir::Value> loadBytes(const Source &fromB, mlir::Value row,
+                                           int64_t vectors);
   llvm::SmallVector<mlir::Value> loadRow(const Source &fromB, mlir::Value k,
                                          int64_t vectors);
   mlir::Value offsetInA(const Source &fromA, mlir::Value k);

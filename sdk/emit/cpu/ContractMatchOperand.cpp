@@ -43,7 +43,8 @@ static Value boundMemref(Value tensor) {
       /*read_only=*/true);
 }
 
-/// Looks through an elementwise op that only widens 8-bit integers.
+/// Looks through an elementwise op that only widens 8-bit integers, to longer
+/// ones or to f32.
 static Value readWidening(Value tensor, ContractionOperand &operand) {
   auto generic = tensor.getDefiningOp<linalg::GenericOp>();
   if (!generic || generic.getNumReductionLoops() != 0 ||
@@ -53,11 +54,14 @@ static Value readWidening(Value tensor, ContractionOperand &operand) {
     return tensor;
   Block &body = *generic.getBody();
   Operation *op = body.getTerminator()->getOperand(0).getDefiningOp();
-  if (!isa_and_nonnull<arith::ExtSIOp, arith::ExtUIOp>(op) ||
+  if (!isa_and_nonnull<arith::ExtSIOp, arith::ExtUIOp, arith::SIToFPOp,
+                       arith::UIToFPOp>(op) ||
       op->getOperand(0) != body.getArgument(0) ||
-      !body.getArgument(0).getType().isInteger(8))
+      !body.getArgument(0).getType().isInteger(8) ||
+      (isa<FloatType>(op->getResult(0).getType()) &&
+       !op->getResult(0).getType().isF32()))
     return tensor;
-  operand.widening = isa<arith::ExtSIOp>(op)
+  operand.widening = isa<arith::ExtSIOp, arith::SIToFPOp>(op)
                          ? ContractionOperand::Widening::Signed
                          : ContractionOperand::Widening::Unsigned;
   return generic.getDpsInputs()[0];

@@ -105,7 +105,7 @@ Value ContractScope::groupStride(const FlatOperand &operand,
   return stride ? stride : index(0);
 }
 
-/// A byte, or a vector of them, with as many bits as `element`.
+/// A byte, or a vector of them, as `element`.
 static Value widen(const ContractScope &s, const ContractionOperand &operand,
                    Value value, Type element) {
   using Widening = ContractionOperand::Widening;
@@ -114,7 +114,12 @@ static Value widen(const ContractScope &s, const ContractionOperand &operand,
     type = vector.clone(element);
   if (value.getType() == type || operand.widening == Widening::None)
     return value;
-  if (operand.widening == Widening::Signed)
+  bool isSigned = operand.widening == Widening::Signed;
+  if (isa<FloatType>(element) && isSigned)
+    return arith::SIToFPOp::create(s.builder, s.loc, type, value);
+  if (isa<FloatType>(element))
+    return arith::UIToFPOp::create(s.builder, s.loc, type, value);
+  if (isSigned)
     return arith::ExtSIOp::create(s.builder, s.loc, type, value);
   return arith::ExtUIOp::create(s.builder, s.loc, type, value);
 }

@@ -80,6 +80,18 @@ void VnniBuilder::packStep(Value packedB, Value to, Value firstK, Value countK,
   }
 }
 
+Value VnniBuilder::lanesOfBlock(Value block, int64_t column) {
+  SmallVector<int64_t> order;
+  for (int64_t lane = 0; lane < width.count; ++lane)
+    for (int64_t row = 0; row < vnni.perLane; ++row)
+      order.push_back(row * c.columnsOfBlock() + column + lane);
+  Value lanes = vector::ShuffleOp::create(builder, loc, block, block, order);
+  if (!vnni.narrow)
+    return convertRight(lanes);
+  return vector::BitCastOp::create(
+      builder, loc, vectorType(builder.getI32Type()), packedRight(lanes));
+}
+
 Value VnniBuilder::broadcastA(Value memref, Value at) {
   Type i32 = builder.getI32Type();
   int64_t count = vnni.block * vnni.block;

@@ -33,6 +33,9 @@ public:
                 mlir::Value countK, bool whole, RowReader read);
   /// Two vectors of bytes of B as 16 bits, neighbours in each lane.
   mlir::Value widenPairs(llvm::ArrayRef<mlir::Value> elements);
+  /// Lanes of B from bytes of a block of columns, which are read row by row: as
+  /// many columns as a vector has lanes, from `column` of the block on.
+  mlir::Value lanesOfBlock(mlir::Value block, int64_t column);
   /// A lane of A for all lanes; of a block of rows, the same in all 128 bits.
   mlir::Value broadcastA(mlir::Value memref, mlir::Value at);
   /// sum + a * b.

@@ -76,7 +76,8 @@ struct Contraction {
   int64_t blockOfB = 0;
   /// The same of a B that is packed, as narrow elements are.
   int64_t blockToPack = 0;
-  bool hasBlocksOfB() const { return blockOfB != 0 || blockToPack != 0; }
+  int64_t columnsOfBlock() const { return std::max(blockOfB, blockToPack); }
+  bool hasBlocksOfB() const { return columnsOfBlock() != 0; }
   /// What follows, on the same loops as C; null: nothing. Its operand number
   /// `epilogueInput` is C.
   mlir::linalg::GenericOp epilogue;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: bp-opt %s -bp-bind-buffers -bp-contract=vector-bits=256 | FileCheck %s
 // RUN: bp-opt %s -bp-bind-buffers -bp-contract=vector-bits=512 | FileCheck %s --check-prefix=WIDE
+// RUN: bp-opt %s -bp-bind-buffers "-bp-contract=vector-bits=512 intrinsics=llvm.x86.avx512 products=dpbusd,dpwssd" | FileCheck %s --check-prefix=VNNI
 
 // A weight in blocks of 16 columns is read where it is, panels of whole blocks:
 // no copy of it is made, and no lane is gathered.
@@ -38,4 +39,94 @@ func.func @columns(%x: tensor<4x64xf32>, %w: tensor<3x64x16xf32>,
     linalg.yield %s : f32
   } -> tensor<4x3x16xf32>
   return %r : tensor<4x3x16xf32>
+}
+
+// Bytes of such a weight become numbers on the way to the product.
+// CHECK-LABEL: func.func @bytes
+// CHECK: %[[W:.*]] = memref.collapse_shape %arg1
+// CHECK-NOT: memref.alloc() {{.*}}xi8
+// CHECK: scf.for {{.*}} iter_args
+// CHECK: vector.load %[[W]]{{.*}}, vector<16xi8>
+// CHECK: arith.sitofp {{.*}} : vector<8xi8> to vector<8xf32>
+// CHECK: math.fma {{.*}} : vector<8xf32>
+// CHECK-NOT: linalg
+func.func @bytes(%x: tensor<4x64xf32>, %w: tensor<3x64x16xi8>,
+                 %c: tensor<4x3x16xf32>) -> tensor<4x3x16xf32>
+    attributes {bp.inputs = 2 : i64, bp.outputs = 1 : i64} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<3x64x16xf32>
+  %wide = linalg.generic {
+      indexing_maps = [affine_map<(b, k, n) -> (b, k, n)>,
+                       affine_map<(b, k, n) -> (b, k, n)>],
+      iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%w : tensor<3x64x16xi8>) outs(%e : tensor<3x64x16xf32>) {
+  ^bb0(%a: i8, %old: f32):
+    %y = arith.sitofp %a : i8 to f32
+    linalg.yield %y : f32
+  } -> tensor<3x64x16xf32>
+  %start = linalg.fill ins(%zero : f32) outs(%c : tensor<4x3x16xf32>)
+      -> tensor<4x3x16xf32>
+  %r = linalg.generic {
+      indexing_maps = [affine_map<(m, b, n, k) -> (m, k)>,
+                       affine_map<(m, b, n, k) -> (b, k, n)>,
+                       affine_map<(m, b, n, k) -> (m, b, n)>],
+      iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%x, %wide : tensor<4x64xf32>, tensor<3x64x16xf32>)
+      outs(%start : tensor<4x3x16xf32>) {
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %p = arith.mulf %a, %b : f32
+    %s = arith.addf %sum, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<4x3x16xf32>
+  return %r : tensor<4x3x16xf32>
+}
+
+// An instruction of a product of bytes takes four rows of a block, which are
+// put in order in registers.
+// VNNI-LABEL: func.func @integers
+// VNNI: %[[W:.*]] = memref.collapse_shape %arg1
+// VNNI: scf.for {{.*}} iter_args
+// VNNI: %[[ROWS:.*]] = vector.load %[[W]]{{.*}}, vector<64xi8>
+// VNNI: vector.shuffle %[[ROWS]], %[[ROWS]] [0, 16, 32, 48, 1, 17, 33, 49,
+// VNNI: vpdpbusd
+// VNNI-NOT: linalg
+func.func @integers(%x: tensor<4x64xi8>, %w: tensor<3x64x16xi8>,
+                    %c: tensor<4x3x16xi32>) -> tensor<4x3x16xi32>
+    attributes {bp.inputs = 2 : i64, bp.outputs = 1 : i64} {
+  %zero = arith.constant 0 : i32
+  %ex = tensor.empty() : tensor<4x64xi32>
+  %wx = linalg.generic {
+      indexing_maps = [affine_map<(b, k) -> (b, k)>,
+                       affine_map<(b, k) -> (b, k)>],
+      iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<4x64xi8>) outs(%ex : tensor<4x64xi32>) {
+  ^bb0(%a: i8, %old: i32):
+    %y = arith.extui %a : i8 to i32
+    linalg.yield %y : i32
+  } -> tensor<4x64xi32>
+  %e = tensor.empty() : tensor<3x64x16xi32>
+  %wide = linalg.generic {
+      indexing_maps = [affine_map<(b, k, n) -> (b, k, n)>,
+                       affine_map<(b, k, n) -> (b, k, n)>],
+      iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%w : tensor<3x64x16xi8>) outs(%e : tensor<3x64x16xi32>) {
+  ^bb0(%a: i8, %old: i32):
+    %y = arith.extsi %a : i8 to i32
+    linalg.yield %y : i32
+  } -> tensor<3x64x16xi32>
+  %start = linalg.fill ins(%zero : i32) outs(%c : tensor<4x3x16xi32>)
+      -> tensor<4x3x16xi32>
+  %r = linalg.generic {
+      indexing_maps = [affine_map<(m, b, n, k) -> (m, k)>,
+                       affine_map<(m, b, n, k) -> (b, k, n)>,
+                       affine_map<(m, b, n, k) -> (m, b, n)>],
+      iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%wx, %wide : tensor<4x64xi32>, tensor<3x64x16xi32>)
+      outs(%start : tensor<4x3x16xi32>) {
+  ^bb0(%a: i32, %b: i32, %sum: i32):
+    %p = arith.muli %a, %b : i32
+    %s = arith.addi %sum, %p : i32
+    linalg.yield %s : i32
+  } -> tensor<4x3x16xi32>
+  return %r : tensor<4x3x16xi32>
 }

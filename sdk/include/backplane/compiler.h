@@ -57,8 +57,10 @@ typedef struct bp_numerics_t {
 #define BP_FUSE_REDUCTION 8u   /* reductions over one iteration space */
 #define BP_FUSE_MOVEMENT 16u   /* broadcast, transpose, slice as operands */
 #define BP_FUSE_WIDENING 32u   /* 8-bit factors of a contraction of i32 */
-#define BP_FUSE_WEIGHTS 64u    /* known weights of f32, in blocks */
-#define BP_FUSE_ATTENTION 128u /* scores, their softmax, times values */
+/* Known weights in blocks: of f32; with WIDENING also of bytes, whose products
+ * have i32 or f32 as the other factor. */
+#define BP_FUSE_WEIGHTS 64u
+#define BP_FUSE_ATTENTION 128u        /* scores, their softmax, times values */
 #define BP_FUSE_NARROW_ATTENTION 256u /* also of 16 bits, few rows, groups */
 #define BP_FUSE_ROWS 512u   /* reductions of 32 or 64 bits over known rows */
 #define BP_FUSE_VIEWS 1024u /* slices, transposes of outer axes as operands */
