@@ -218,7 +218,7 @@ SUITES = {
     "docs": (docs, 45),
     "release": (tests_release, 180),
     "lit": (lit, 15),
-    "models": (scripted("conformance/models/run_models.py"), 60),
+    "models": (scripted("conformance/models/run_models.py"), 120),
     "nodes": (scripted("conformance/onnx_nodes/run_node_tests.py"), 240),
     "narrow": (scripted("conformance/onnx_nodes/run_narrow_tests.py"), 30),
     "random": (scripted("conformance/random/run_random_tests.py"), 90),

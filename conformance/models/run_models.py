@@ -7,8 +7,9 @@ the repository) on each device and compares with the stored ONNX Runtime outputs
 at the default tolerance of `bp run --expect`. A model with an op that is not
 supported must be refused by name. Absent data counts as skipped.
 
---devices may name workers ("worker:arm64/host"). Without it one small model also
-runs on AArch64 under qemu and on Vulkan as on a board, where these are built.
+--devices may name workers ("worker:arm64/host"). Without it all run on the host,
+the reference device and an emulated GPU, and one small model also on AArch64 under
+qemu and on Vulkan as on a board, where these are built.
 """
 import argparse
 import pathlib
@@ -52,6 +53,7 @@ DECODER = ("exported", "decode.onnx", "decode")
 # worker, and a device like a board.
 SAMPLE = ("silero_vad/silero_vad.onnx", "worker:arm64/host")
 BOARD = "vulkan://?staging=always"
+EMULATED = "cuda://emu?sm=90"
 
 
 def sample_ready():
@@ -60,17 +62,20 @@ def sample_ready():
     return shutil.which("qemu-aarch64") and all((ROOT / file).exists() for file in files)
 
 
+def has_plugin(name):
+    return (ROOT / f"build/lib/backplane/plugins/{name}.bp.json").exists()
+
+
 def devices_of(options, path):
     """The devices on which a model runs, and how many are left out."""
     if options.devices:
         return options.devices.split(","), 0
-    devices = ["host", "ref"]
+    devices = ["host", "ref"] + ([EMULATED] if has_plugin("nvptx") else [])
     if path != SAMPLE[0]:
-        return devices, 0
-    more = [SAMPLE[1]] if sample_ready() else []
-    if (ROOT / "build/lib/backplane/plugins/vulkan.bp.json").exists():
-        more.append(BOARD)
-    return devices + more, 2 - len(more)
+        return devices, 3 - len(devices)
+    devices += [SAMPLE[1]] if sample_ready() else []
+    devices += [BOARD] if has_plugin("vulkan") else []
+    return devices, 5 - len(devices)
 
 
 def key(name):
@@ -194,7 +199,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bp", default=str(ROOT / "build/bin/bp"))
     parser.add_argument("--data", default=str(ROOT.parent / "shared/data"))
-    parser.add_argument("--devices", default="", help="default: host,ref and the sample")
+    parser.add_argument("--devices", default="", help="default: see above")
     parser.add_argument("--only", default="", help="part of a model's path")
     parser.add_argument("--all", action="store_true", help="accepted, no effect")
     options = parser.parse_args()
@@ -210,7 +215,7 @@ def main():
             counts[test(options, data, row, device)] += 1
             sys.stdout.flush()
     if options.only in "/".join(DECODER[:2]):
-        for device in options.devices.split(",") if options.devices else ("host", "ref"):
+        for device in devices_of(options, DECODER[0])[0]:
             counts[test_decoder(options, data, device)] += 1
     print(", ".join(f"{count} {what}" for what, count in counts.items()))
     return 1 if counts["failed"] else 0
