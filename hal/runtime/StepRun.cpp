@@ -21,12 +21,16 @@ Bytes bytesOf(const Binding &binding, const std::vector<SlotBinding> &table) {
 
 StepRun::StepRun(const std::vector<DeviceState> &sides, const Part &part,
                  const Tables &tables)
-    : sides_(sides), part_(part), tables_(tables), followers_(part.size()),
-      pending_(new Pending[part.size()]), left_(part.size()) {
+    : sides_(sides), part_(part), tables_(tables), behind_(part.size()),
+      followers_(part.size()), pending_(new Pending[part.size()]),
+      left_(part.size()) {
   for (uint32_t i = 0; i < part.size(); ++i) {
     missing_.push_back(part[i].after.size());
-    for (uint32_t earlier : part[i].after)
-      followers_[earlier].push_back(i);
+    for (uint32_t earlier : part[i].after) {
+      bool sameQueue = part[i].commands && part[earlier].commands &&
+                       part[i].device == part[earlier].device;
+      (sameQueue ? behind_ : followers_)[earlier].push_back(i);
+    }
   }
 }
 
@@ -69,16 +73,26 @@ Status StepRun::transfer(const PlanStep &step) const {
 
 Status StepRun::startCommands(uint32_t step) {
   Pending &pending = pending_[step];
-  pending.whenDone([self = shared_from_this(), step](const Status &) {
+  pending.whenDone([self = shared_from_this(), step](const Status &outcome) {
+    self->note(outcome);
     self->post(
         [self, step] { self->finished(step, self->pending_[step].wait()); });
   });
   const DeviceState &side = sides_[part_[step].device];
   Status status = side.queue->start(*part_[step].commands,
                                     tables_[part_[step].device], pending, true);
-  if (!status.ok())
+  if (status.ok())
+    release(behind_[step]);
+  else
     pending.whenDone(nullptr);
   return status;
+}
+
+/// Keeps the first failure.
+void StepRun::note(const Status &status) {
+  std::lock_guard lock(mutex_);
+  if (failure_.ok())
+    failure_ = status;
 }
 
 void StepRun::launch(uint32_t step) {
@@ -104,18 +118,23 @@ void StepRun::launchNow(uint32_t step) {
     finished(step, status);
 }
 
-void StepRun::finished(uint32_t step, Status status) {
+/// Launches those that waited for nothing else any more.
+void StepRun::release(std::vector<uint32_t> &waiting) {
   std::vector<uint32_t> ready;
   {
     std::lock_guard lock(mutex_);
-    if (!status.ok() && failure_.ok())
-      failure_ = std::move(status);
-    for (uint32_t follower : followers_[step])
-      if (--missing_[follower] == 0)
-        ready.push_back(follower);
+    for (uint32_t step : std::exchange(waiting, {}))
+      if (--missing_[step] == 0)
+        ready.push_back(step);
   }
   for (uint32_t next : ready)
     post([self = shared_from_this(), next] { self->launch(next); });
+}
+
+void StepRun::finished(uint32_t step, const Status &status) {
+  note(status);
+  release(behind_[step]);
+  release(followers_[step]);
   std::lock_guard lock(mutex_);
   --left_;
   changed_.notify_all();

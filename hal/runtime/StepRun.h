@@ -2,7 +2,9 @@
 //
 // StepRun.h: runs the steps of a part on their devices, each as soon as those
 // that it follows are done, so that transfers and the work of several devices
-// overlap. After a failure no further step starts.
+// overlap. A queue works in order, so what follows a step of the same queue is
+// handed over as soon as that has started. After a failure no further step
+// starts.
 #ifndef BACKPLANE_RUNTIME_STEPRUN_H
 #define BACKPLANE_RUNTIME_STEPRUN_H
 
@@ -31,14 +33,18 @@ private:
   void launch(uint32_t step);
   void launchNow(uint32_t step);
   bool isDone() const { return left_ == 0 && launching_ == 0; }
-  void finished(uint32_t step, Status status);
+  void note(const Status &status);
+  void release(std::vector<uint32_t> &waiting);
+  void finished(uint32_t step, const Status &status);
   Status startCommands(uint32_t step);
   Status transfer(const PlanStep &step) const;
 
   const std::vector<DeviceState> &sides_;
   const Part &part_;
   const Tables &tables_;
-  std::vector<std::vector<uint32_t>> followers_;
+  /// Steps that wait until each one has started, as they are behind it on its
+  /// queue, and steps that wait until it is done.
+  std::vector<std::vector<uint32_t>> behind_, followers_;
   std::unique_ptr<Pending[]> pending_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;

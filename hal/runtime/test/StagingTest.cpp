@@ -79,6 +79,40 @@ void sums(Draft &draft) {
   a.variants.push_back(std::move(variant));
 }
 
+/// Device 1 fills y, sends it to device 0, which gives it as z, and copies it
+/// to w without waiting for that.
+void sends(Draft &draft) {
+  fb::ArtifactT &a = draft.artifact;
+  for (const char *name : {"y", "z", "w"})
+    a.outputs.push_back(tensor(name, DType::U8, {"16"}));
+  auto variant = std::make_unique<fb::VariantT>();
+  variant->target = "toy+toy2";
+  variant->driver = "mini";
+  variant->format = "mini";
+  auto device = std::make_unique<fb::VariantDeviceT>();
+  device->target = "toy2";
+  device->driver = "mini";
+  device->format = "mini";
+  variant->devices.push_back(std::move(device));
+  variant->program = std::make_unique<fb::ProgramT>();
+  fb::ProgramT &p = *variant->program;
+  p.slots.push_back(slot(fb::SlotKind::Output, 0));
+  p.slots.push_back(slot(fb::SlotKind::Output, 1));
+  p.slots.push_back(slot(fb::SlotKind::Output, 2));
+  p.slots.push_back(transient("16", 0, 6));
+  p.slots.push_back(transient("16", 0, 6));
+  for (uint32_t i : {0, 2, 3})
+    p.slots[i]->device = 1;
+  p.commands.push_back(fill(3, 7));
+  p.commands.push_back(barrier());
+  p.commands.push_back(copy(3, 4));
+  p.commands.push_back(copy(3, 0));
+  p.commands.push_back(copy(3, 2));
+  p.commands.push_back(barrier());
+  p.commands.push_back(copy(4, 1));
+  a.variants.push_back(std::move(variant));
+}
+
 Context contextWith(const Folder &folder, const char *library) {
   namespace fs = std::filesystem;
   fs::copy_file(library, folder / "libmini.so");
@@ -169,6 +203,31 @@ TEST_F(Discrete, ValuesOfTheDeviceAreNotCopied) {
     EXPECT_EQ(w, y);
     x = y;
     onDevice.release(onDevice.context);
+  }
+}
+
+// The driver completes the fill when it has what is behind it on the queue.
+TEST(LateQueue, GetsWhatFollowsWithoutWaiting) {
+  Folder folder;
+  Context context = contextWith(folder, BP_LATE_PLUGIN);
+  Draft draft;
+  sends(draft);
+  auto artifact = open(context, draft, folder / "model.bpx");
+  ASSERT_TRUE(artifact.ok()) << artifact.message();
+  bp_session_options_t options = {BP_HEADER(bp_session_options_t)};
+  options.device = toC("mini+mini");
+  auto session = createSession(*artifact, options);
+  ASSERT_TRUE(session.ok()) << session.message();
+  for (int i = 0; i < 20; ++i) {
+    Bytes y(16), z(16), w(16);
+    int64_t n = 16;
+    std::vector<bp_tensor_t> outputs;
+    for (Bytes *out : {&y, &z, &w})
+      outputs.push_back({out->data(), &n, 16, BP_DTYPE_U8, 1});
+    Status status = runSession(*session, {}, outputs);
+    ASSERT_TRUE(status.ok()) << status.message();
+    for (const Bytes &out : {y, z, w})
+      ASSERT_EQ(out[0], 7);
   }
 }
 

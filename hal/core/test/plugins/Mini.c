@@ -37,6 +37,7 @@ struct bp_executable_t {
 
 struct bp_queue_t {
   bp_device_t *device;
+  bp_completion_t late; /* of what waits for the next work of the queue */
 };
 
 static const bp_host_t *host;
@@ -301,6 +302,16 @@ static int is_far(const bp_command_dispatch_t *dispatch) {
   return 0;
 }
 
+/* Whether the work is to complete with the next one of its queue. */
+static int is_late(const bp_header_t *const *commands, uint64_t count) {
+#ifdef MINI_LATE
+  return count && commands[0]->type == bp_command_fill_t_TYPE;
+#endif
+  (void)commands;
+  (void)count;
+  return 0;
+}
+
 static bp_status_t queue_execute(bp_queue_t *queue,
                                  const bp_header_t *const *commands,
                                  uint64_t count,
@@ -336,7 +347,13 @@ static bp_status_t queue_execute(bp_queue_t *queue,
       }
     }
   }
-  completion->done(completion->context, BP_STATUS_OK, text(""));
+  if (queue->late.done)
+    queue->late.done(queue->late.context, BP_STATUS_OK, text(""));
+  memset(&queue->late, 0, sizeof(queue->late));
+  if (is_late(commands, count))
+    queue->late = *completion;
+  else
+    completion->done(completion->context, BP_STATUS_OK, text(""));
   return BP_STATUS_OK;
 }
 
