@@ -2,7 +2,6 @@
 #include "MatrixModule.h"
 
 #include <cstring>
-#include <functional>
 #include <map>
 #include <optional>
 
@@ -35,22 +34,9 @@ enum Opcode : uint32_t {
 constexpr uint32_t capabilityOlderMatrix = 5357;
 constexpr char extension[] = "SPV_KHR_cooperative_matrix";
 constexpr char olderExtension[] = "SPV_NV_cooperative_matrix";
-constexpr size_t headerWords = 5, boundWord = 3;
+constexpr size_t boundWord = 3;
 constexpr uint32_t scopeSubgroup = 3, saturating = 16, columnMajor = 1;
 enum MatrixRole : uint32_t { RoleA, RoleB, RoleSums };
-
-/// Calls for each instruction; false when one is cut short.
-bool forEach(Module module,
-             const std::function<void(uint32_t, Module)> &visit) {
-  for (size_t at = headerWords; at < module.size();) {
-    uint32_t length = module[at] >> 16;
-    if (length == 0 || length > module.size() - at)
-      return false;
-    visit(module[at] & 0xFFFF, module.subspan(at + 1, length - 1));
-    at += length;
-  }
-  return module.size() >= headerWords;
-}
 
 /// Integers of 32 bits that constants are, by their ids.
 class Constants {
@@ -81,10 +67,11 @@ public:
     if (module_.size() < headerWords)
       return {};
     out_.assign(module_.begin(), module_.begin() + headerWords);
-    bool whole = forEach(module_, [this](uint32_t opcode, Module operands) {
-      constants_.look(opcode, operands);
-      rewrite(opcode, operands);
-    });
+    bool whole =
+        forEachInstruction(module_, [this](uint32_t opcode, Module operands) {
+          constants_.look(opcode, operands);
+          rewrite(opcode, operands);
+        });
     return whole ? std::move(out_) : Words();
   }
 
@@ -168,7 +155,7 @@ public:
   explicit MatrixInspection(const PhysicalDevice &device) : device_(device) {}
 
   std::string inspect(Module module) {
-    forEach(module, [this](uint32_t opcode, Module operands) {
+    forEachInstruction(module, [this](uint32_t opcode, Module operands) {
       constants_.look(opcode, operands);
       look(opcode, operands);
     });
@@ -284,7 +271,7 @@ void MatrixInspection::look(uint32_t opcode, Module operands) {
 
 bool usesMatrices(Module module) {
   bool found = false;
-  forEach(module, [&](uint32_t opcode, Module operands) {
+  forEachInstruction(module, [&](uint32_t opcode, Module operands) {
     found |= opcode == OpCapability && !operands.empty() &&
              operands[0] == capabilityCooperativeMatrix;
   });

@@ -206,17 +206,13 @@ void Inspection::finish() {
 }
 
 bool Inspection::inspect(Module module, std::string *reason) {
-  constexpr size_t headerWords = 5;
-  for (size_t at = headerWords; at < module.size() && reason_.empty();) {
-    uint32_t length = module[at] >> 16;
-    if (length == 0 || length > module.size() - at) {
-      complain("an instruction ends behind the module");
-      break;
-    }
-    if (length > 1)
-      look(module[at] & 0xFFFF, module.subspan(at + 1, length - 1));
-    at += length;
-  }
+  bool whole =
+      forEachInstruction(module, [this](uint32_t opcode, Module operands) {
+        if (!operands.empty())
+          look(opcode, operands);
+      });
+  if (!whole)
+    complain("an instruction ends behind the module");
   finish();
   *reason = reason_;
   return reason_.empty();
@@ -276,6 +272,18 @@ bool readBlob(bp_bytes_t blob, Words &words, std::vector<Module> &modules,
     modules.push_back(Module(words).subspan(offset, size));
   }
   return true;
+}
+
+bool forEachInstruction(Module module,
+                        const std::function<void(uint32_t, Module)> &visit) {
+  for (size_t at = headerWords; at < module.size();) {
+    uint32_t length = module[at] >> 16;
+    if (length == 0 || length > module.size() - at)
+      return false;
+    visit(module[at] & 0xFFFF, module.subspan(at + 1, length - 1));
+    at += length;
+  }
+  return module.size() >= headerWords;
 }
 
 bool checkModule(Module module, ModuleUse &use, const PhysicalDevice &device,

@@ -12,6 +12,7 @@
 
 #include "PhysicalDevice.h"
 
+#include <functional>
 #include <span>
 
 namespace backplane::vulkan {
@@ -21,11 +22,17 @@ inline constexpr uint32_t blobVersion = 1;
 
 using Words = std::vector<uint32_t>;
 using Module = std::span<const uint32_t>;
+inline constexpr size_t headerWords = 5; ///< of a module
 
 /// Takes a blob apart; false, with the reason, when it is damaged. The modules
 /// are parts of `words`, which gets a copy of the blob.
 bool readBlob(bp_bytes_t blob, Words &words, std::vector<Module> &modules,
               std::string *reason);
+
+/// Calls for each instruction with its opcode and operands; false when one is
+/// cut short, or the module has no header.
+bool forEachInstruction(Module module,
+                        const std::function<void(uint32_t, Module)> &visit);
 
 /// What a module has to agree with.
 struct ModuleUse {
