@@ -33,6 +33,10 @@ struct Shape {
 // one.
 bool takeShape(Decoder &d, Shape &shape);
 
+// Whether all 32 lanes are here, as the instructions need, and a fault where
+// some never come; otherwise the handler must return.
+bool allLanes(Warp &warp);
+
 // wmma.load, wmma.mma, wmma.store.
 bool decodeWmma(Decoder &d);
 // wgmma.mma_async and what it is waited for with.

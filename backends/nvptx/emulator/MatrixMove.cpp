@@ -7,15 +7,6 @@
 #include "Matrix.h"
 
 namespace emulator {
-namespace {
-
-// The 32 bits of a lane, of a matrix of 8 rows of 8 halves.
-uint32_t pick(const uint16_t (*rows)[8], uint32_t lane, bool transposed) {
-  uint32_t row = lane >> 2, column = (lane & 3) * 2;
-  uint16_t low = transposed ? rows[column][row] : rows[row][column];
-  uint16_t high = transposed ? rows[column + 1][row] : rows[row][column + 1];
-  return low | uint32_t(high) << 16;
-}
 
 bool allLanes(Warp &warp) {
   if (!warp.gather(kAll))
@@ -24,6 +15,16 @@ bool allLanes(Warp &warp) {
     warp.fault(CUDA_ERROR_ILLEGAL_INSTRUCTION, 0,
                "a matrix instruction needs all 32 lanes");
   return true;
+}
+
+namespace {
+
+// The 32 bits of a lane, of a matrix of 8 rows of 8 halves.
+uint32_t pick(const uint16_t (*rows)[8], uint32_t lane, bool transposed) {
+  uint32_t row = lane >> 2, column = (lane & 3) * 2;
+  uint16_t low = transposed ? rows[column][row] : rows[row][column];
+  uint16_t high = transposed ? rows[column + 1][row] : rows[row][column + 1];
+  return low | uint32_t(high) << 16;
 }
 
 // The access of the lanes that give addresses of `count` matrices.

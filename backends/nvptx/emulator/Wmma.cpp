@@ -97,15 +97,6 @@ Part unpack(uint32_t bits) {
   return {bits & 0xff, bits >> 8 & 0xff, bits >> 16 & 0xff, Type(bits >> 24)};
 }
 
-bool allLanes(Warp &warp) {
-  if (!warp.gather(kAll))
-    return false;
-  if (warp.mask != kAll)
-    warp.fault(CUDA_ERROR_ILLEGAL_INSTRUCTION, 0,
-               "a matrix instruction needs all 32 lanes");
-  return true;
-}
-
 // inst.a: the part; inst.b: 1 for columns one after another. Memory operands
 // are the address and the stride, `first` is the first register of the
 // fragment.
