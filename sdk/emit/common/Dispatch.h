@@ -46,8 +46,6 @@ enum class DimBound {
 
 /// The dim of an index value, followed through arith and affine ops to the
 /// symbols and the sizes of arguments; none when it depends on anything else.
-std::optional<Dim> indexDim(const Dispatch &dispatch, mlir::Value value,
-                            DimBound bound = DimBound::Exact);
 std::optional<Dim> indexDim(const Dispatch &dispatch, mlir::OpFoldResult value,
                             DimBound bound = DimBound::Exact);
 
