@@ -16,7 +16,8 @@ namespace backplane::rt {
 struct CompileLimits {
   uint64_t bytes = 0; ///< of private memory
   std::chrono::milliseconds time{0};
-  /// A worker compiles without a limit too: passes of a plug-in may crash.
+  /// A worker compiles without a limit too: passes of a plug-in may crash, and
+  /// so may LLVM where the memory of the process is limited.
   bool ownProcess = false;
   bool any() const { return bytes || time.count() || ownProcess; }
 };

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <functional>
+#include <sys/resource.h>
 
 namespace backplane::rt {
 namespace {
@@ -96,6 +97,10 @@ Status explain(const CompileJob &job, const Status &failure) {
     return Status(BP_STATUS_RESOURCE_EXHAUSTED,
                   "compiling failed under the memory limit of " +
                       megabytes(job.limits.bytes) + ": " + failure.message());
+  if (died && isMemoryLimited())
+    return Status(BP_STATUS_RESOURCE_EXHAUSTED,
+                  "compiling failed under the memory limit of this process: " +
+                      failure.message());
   return died ? internalError("the compiler failed: " + failure.message())
               : failure;
 }
@@ -141,6 +146,14 @@ bool isCompileWorker() {
   return fs::equivalent("/proc/self/exe", ToolLibraries::workerPath(), error);
 }
 
+bool isMemoryLimited() {
+  auto isLimited = [](auto resource) {
+    rlimit limit = {};
+    return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  };
+  return isLimited(RLIMIT_AS) || isLimited(RLIMIT_DATA);
+}
+
 Status compileInWorker(const CompileJob &job, const LoaderOptions &options,
                        const std::string &path) {
   auto program =
@@ -148,7 +161,11 @@ Status compileInWorker(const CompileJob &job, const LoaderOptions &options,
   if (!program)
     return program.status();
   Status status = run(job, messageOf(job, options, path));
-  return status.ok() ? status : explain(job, status).within(job.model);
+  if (status.ok())
+    return status;
+  Status told = explain(job, status); // the worker names the model itself
+  return told.message().starts_with(job.model + ": ") ? told
+                                                      : told.within(job.model);
 }
 
 } // namespace backplane::rt

@@ -13,6 +13,10 @@ namespace backplane::rt {
 /// Whether this process is such a worker already.
 bool isCompileWorker();
 
+/// Whether the system limits the memory of this process. LLVM crashes where it
+/// gets none.
+bool isMemoryLimited();
+
 /// Writes the artifact to `path`; with an empty one to the cache alone. The
 /// targets of the job are chosen. A limit that was hit is
 /// BP_STATUS_RESOURCE_EXHAUSTED or BP_STATUS_DEADLINE_EXCEEDED.

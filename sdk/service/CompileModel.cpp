@@ -89,7 +89,8 @@ Status ModelCompiler::chooseTargets(CompileJob &job) const {
           return file.status().within("target " + name);
       if (job.fallback)
         addFallback(*registry_, known, name);
-      if (hasPasses(known, name) && !isCompileWorker())
+      bool mayCrash = hasPasses(known, name) || isMemoryLimited();
+      if (mayCrash && !isCompileWorker())
         job.limits.ownProcess = true;
       continue;
     }

@@ -140,6 +140,33 @@ def short_memory(suite, tool):
     suite.check("memory decides", outcomes == {True, False}, outcomes)
 
 
+def run_short(suite, tool):
+    """Compiling and running where the compiler is loaded and then gets too little, and
+    the same with what that left in the cache."""
+    big, (up, down) = models.heavy()
+    path = tool.model("heavy.onnx", big)
+    x = numpy.random.default_rng(1).standard_normal((3, 512)).astype("f4")
+    numpy.save(tool.folder / "x.npy", x)
+    numpy.save(tool.folder / "y.npy", numpy.maximum(x @ up, 0) @ down)
+    run = ("run", path, "--input", "x=x.npy", "--expect", "y=y.npy", "--rtol", "1e-3",
+           "--atol", "1e-3", "--output-dir", "out")
+    cache = {"BACKPLANE_CACHE_DIR": str(tool.folder / "cache")}
+    outcomes = set()
+    for megabytes in (1000, 420, 400, 390, 380, 370, 360, 350, 340, 330, 300, 200, 100, 60):
+        for place, environment in (("no cache", {}), ("a cache", cache)):
+            shutil.rmtree(tool.folder / "cache", ignore_errors=True)
+            name = f"run in {megabytes} MiB with {place}"
+            short = tool.run(*run, limit=(resource.RLIMIT_AS, megabytes * MIB), **environment)
+            outcomes.add(suite.ends_well(name, short, tool.folder))
+            suite.check(f"{name}: the model is named once",
+                        short.stderr.count("heavy.onnx: ") < 2, short.stderr)
+            if place == "a cache":
+                after = tool.run(*run, **environment)
+                suite.check(f"{name}, and then in plenty", after.returncode == 0
+                            and not after.stderr, after.stderr)
+    suite.check("memory decides over runs", outcomes == {True, False}, outcomes)
+
+
 def can_mount():
     probe = subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False)
     return probe.returncode == 0 and os.geteuid() == 0
@@ -263,7 +290,7 @@ def main():
     parser.add_argument("--only", action="append", help="a part by name")
     options = parser.parse_args()
     suite = Suite()
-    for part in (limits, at_load, short_memory, full_disk, no_folder, far_padding, too_large):
+    for part in (limits, at_load, short_memory, run_short, full_disk, no_folder, far_padding, too_large):
         if options.only and part.__name__ not in options.only:
             continue
         folder = tempfile.mkdtemp()
