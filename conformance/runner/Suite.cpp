@@ -243,6 +243,25 @@ Result<Plan> conformance::planSuite(const SuiteOptions &options) {
   return plan;
 }
 
+/// Where the system gives fewer threads than jobs, those that there are do all.
+static void workInThreads(Shared &shared, bool hasLong) {
+  std::vector<std::jthread> threads;
+  auto start = [&](void (*body)(Shared &)) {
+    try {
+      threads.emplace_back(body, std::ref(shared));
+      return true;
+    } catch (const std::system_error &) {
+      return false;
+    }
+  };
+  bool isLater = hasLong && !start(workLong);
+  for (unsigned i = 1; i < shared.options.jobs && start(work); ++i)
+    ;
+  work(shared);
+  if (isLater)
+    workLong(shared);
+}
+
 Result<std::vector<Record>> conformance::runSuite(const SuiteOptions &options,
                                                   const Plan &plan,
                                                   RunFacts &facts) {
@@ -252,13 +271,7 @@ Result<std::vector<Record>> conformance::runSuite(const SuiteOptions &options,
   if (!log)
     return log.status();
   Shared shared{options, plan.units, **log, orderOf(options, plan.units)};
-  std::vector<std::thread> threads;
-  if (std::ranges::any_of(plan.units, isLong))
-    threads.emplace_back(workLong, std::ref(shared));
-  for (unsigned i = 0; i < options.jobs; ++i)
-    threads.emplace_back(work, std::ref(shared));
-  for (std::thread &thread : threads)
-    thread.join();
+  workInThreads(shared, std::ranges::any_of(plan.units, isLong));
   if (!shared.failure.ok())
     return shared.failure;
   std::vector<std::string> order = plan.ids();

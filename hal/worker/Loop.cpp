@@ -4,6 +4,7 @@
 #include "Loop.h"
 #include "Channel.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
@@ -31,8 +32,11 @@ Wires takeStandardStreams() {
   return wires;
 }
 
+/// To no more than the process may take anyway.
 Status limitMemory(uint64_t bytes) {
-  rlimit limit = {bytes, bytes};
+  rlimit limit = {};
+  getrlimit(RLIMIT_DATA, &limit);
+  limit.rlim_cur = limit.rlim_max = std::min<rlim_t>(bytes, limit.rlim_max);
   if (bytes && setrlimit(RLIMIT_DATA, &limit) != 0)
     return Status(BP_STATUS_RESOURCE_EXHAUSTED,
                   "cannot limit the memory of the worker");

@@ -165,6 +165,24 @@ def run_short(suite, tool):
                 suite.check(f"{name}, and then in plenty", after.returncode == 0
                             and not after.stderr, after.stderr)
     suite.check("memory decides over runs", outcomes == {True, False}, outcomes)
+    both = tool.run(*run, "--max-memory", "4G", limit=(resource.RLIMIT_DATA, 1000 * MIB))
+    suite.check("a limit above that of the process", both.returncode == 0, both.stderr)
+
+
+def suite_short(suite, tool):
+    """The suite, whose workers are short of memory too: it ends, and starts anew."""
+    run = ("conformance", "--device", "ref", "--out", "out", "--filter", "L3/softmax/f32/*")
+    verdicts = set()
+    for megabytes in (2000, 400, 200, 120, 90, 80, 70, 60, 50, 20):
+        short = tool.run(*run, limit=(resource.RLIMIT_AS, megabytes * MIB))
+        verdicts.add(short.returncode)
+        suite.check(f"the suite in {megabytes} MiB", short.returncode in (0, 1, 2, 127),
+                    f"exit {short.returncode}: {short.stderr}")
+        left = [str(path) for path in tool.folder.rglob("*.tmp-*")]
+        suite.check(f"the suite in {megabytes} MiB leaves nothing", not left, left)
+    suite.check("memory decides over the suite", {0, 1} <= verdicts, verdicts)
+    after = tool.run(*run)
+    suite.check("the suite in plenty", after.returncode == 0, after.stdout + after.stderr)
 
 
 def can_mount():
@@ -290,7 +308,7 @@ def main():
     parser.add_argument("--only", action="append", help="a part by name")
     options = parser.parse_args()
     suite = Suite()
-    for part in (limits, at_load, short_memory, run_short, full_disk, no_folder, far_padding, too_large):
+    for part in (limits, at_load, short_memory, run_short, suite_short, full_disk, no_folder, far_padding, too_large):
         if options.only and part.__name__ not in options.only:
             continue
         folder = tempfile.mkdtemp()
