@@ -251,6 +251,7 @@ SUITES = {
     "bench": (scripted("tools/benchmark/test/run_bench_tests.py", nightly=False), 15),
     "limits": (scripted("tools/bp/test/run_limits.py"), 30),
     "files": (scripted("tools/bp/test/run_files.py", nightly=False), 60),
+    "kills": (scripted("tools/bp/test/run_kills.py"), 40),
     "workers": (scripted("tools/bp/test/run_workers.py", nightly=False), 90),
     "broken": (scripted("tools/bp/test/run_broken.py", nightly=False), 60),
     "tidy": (tidy, 420),
