@@ -23,6 +23,9 @@ worker::SurroundMessage elsewhere() {
   message.locale = "C.UTF-8";
   message.mask = 0077;
   message.files = 256;
+  message.threads = 64;
+  message.processors = 1;
+  message.memory = uint64_t(1) << 28;
   return message;
 }
 

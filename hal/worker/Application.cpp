@@ -10,6 +10,10 @@
 #include <clocale>
 #include <cstdlib>
 #include <fcntl.h>
+#include <filesystem>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -39,6 +43,46 @@ Status openFiles(uint32_t count) {
   return {};
 }
 
+/// Threads that an application may have beside those that call.
+Status startThreads(uint32_t count) {
+  auto wait = [](void *) -> void * {
+    for (;;)
+      pause();
+  };
+  for (uint32_t i = 0; i < count; ++i) {
+    pthread_t thread;
+    if (pthread_create(&thread, nullptr, wait, nullptr) != 0)
+      return refused("start " + std::to_string(count) + " threads");
+    pthread_detach(thread);
+  }
+  return {};
+}
+
+/// Lets all threads run on the first `count` processors of this one alone.
+Status keepProcessors(uint32_t count) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof(set), &set) != 0)
+    return refused("tell the processors of the process");
+  uint32_t kept = 0;
+  for (int i = 0; i < CPU_SETSIZE; ++i)
+    if (CPU_ISSET(i, &set) && kept++ >= count)
+      CPU_CLR(i, &set);
+  std::error_code error;
+  for (const auto &task :
+       std::filesystem::directory_iterator("/proc/self/task", error))
+    (void)sched_setaffinity(std::atoi(task.path().filename().c_str()),
+                            sizeof(set), &set); // one that ended has none
+  return error ? refused("list the threads of the process") : Status();
+}
+
+/// Memory that an application may hold beside that of its models.
+void takeMemory(uint64_t bytes) {
+  if (bytes) // without it the process is as before
+    (void)mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+}
+
 /// Changes what is around this process. A locale that the machine lacks is no
 /// failure.
 Status surround(const SurroundMessage &message) {
@@ -50,6 +94,12 @@ Status surround(const SurroundMessage &message) {
     return refused("change to the folder '" + message.directory + "'");
   if (message.mask)
     umask(mode_t(message.mask));
+  if (Status s = startThreads(message.threads); !s.ok())
+    return s;
+  if (message.processors)
+    if (Status s = keepProcessors(message.processors); !s.ok())
+      return s;
+  takeMemory(message.memory);
   return openFiles(message.files);
 }
 

@@ -212,6 +212,9 @@ void read(MessageReader &in, const fb::Surround &t, SurroundMessage &m) {
   in(t.locale(), m.locale);
   m.mask = t.mask();
   m.files = t.files();
+  m.threads = t.threads();
+  m.processors = t.processors();
+  m.memory = t.memory();
 }
 
 void read(MessageReader &in, const fb::Compile &t, CompileMessage &m) {

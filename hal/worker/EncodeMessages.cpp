@@ -150,7 +150,8 @@ auto write(Writer &out, const BeginMessage &m) {
 
 auto write(Writer &out, const SurroundMessage &m) {
   return fb::CreateSurround(out.builder(), out(m.variables), out(m.directory),
-                            out(m.locale), m.mask, m.files);
+                            out(m.locale), m.mask, m.files, m.threads,
+                            m.processors, m.memory);
 }
 
 auto write(Writer &out, const CompileMessage &m) {

@@ -174,8 +174,11 @@ struct BeginMessage {
 struct SurroundMessage {
   std::vector<std::string> variables; ///< NAME=VALUE of the environment
   std::string directory, locale;
-  uint32_t mask = 0;  ///< of file modes
-  uint32_t files = 0; ///< that are opened, and stay so
+  uint32_t mask = 0;       ///< of file modes
+  uint32_t files = 0;      ///< that are opened, and stay so
+  uint32_t threads = 0;    ///< that are started, and do nothing
+  uint32_t processors = 0; ///< that all threads share; 0: those of before
+  uint64_t memory = 0; ///< bytes that are taken and written to, if there are
 };
 
 struct CompileMessage {

@@ -331,7 +331,7 @@ Status writeBundles(const fs::path &root) {
   put(BatchMessage{{run}, BatchMessage::Mode(9), 0});
   put(BatchedMessage{{result, result}, {result}, 1, 2});
   put(BeginMessage{"ref", 2, 1 << 30, "-"});
-  put(SurroundMessage{{"A=b"}, "/", "C", 022, 3});
+  put(SurroundMessage{{"A=b"}, "/", "C", 022, 3, 2, 1, 64});
   writeStreams(frames, encode(run));
   auto writer = BundleWriter::create((folder / "bundle").string(), head);
   if (!writer)
