@@ -28,6 +28,16 @@ bool isExact(std::string_view dataSet) {
 
 namespace {
 
+/// In which order the indices of a data set stand.
+enum class Order { Random, One, Falling, Next };
+
+Order orderOf(std::string_view dataSet) {
+  return dataSet == "one-index"         ? Order::One
+         : dataSet == "falling-indices" ? Order::Falling
+         : dataSet == "next-indices"    ? Order::Next
+                                        : Order::Random;
+}
+
 /// Indices and divisors that are errors: some of them, or one, which is the
 /// bound or -1.
 enum class Errors { None, Many, End, Below };
@@ -90,8 +100,9 @@ public:
       : tensor_(tensor), rule_(rule), special_(specialBits(tensor.dtype)),
         dataSet_(findDataSet(testCase.dataSet)), input_(input),
         seed_(withInput(testCase.seed, input)),
-        isRandom_(isRandom(testCase.dataSet)),
-        errors_(errorsOf(testCase.dataSet)) {
+        isRandom_(isRandom(testCase.dataSet) ||
+                  orderOf(testCase.dataSet) != Order::Random),
+        errors_(errorsOf(testCase.dataSet)), order_(orderOf(testCase.dataSet)) {
     auto terms = rule.terms.evaluate(testCase.symbols);
     terms_ = std::max<int64_t>(terms.ok() ? *terms : 1, 1);
     if (rule.kind == InputRule::Kind::Index)
@@ -144,12 +155,28 @@ private:
   int64_t index(size_t i, uint64_t random) const {
     if (isOneError(i))
       return errors_ == Errors::End ? bound_ : -1;
+    if (order_ != Order::Random)
+      return ordered(static_cast<int64_t>(i));
     auto inside = static_cast<int64_t>(random % static_cast<uint64_t>(bound_));
     if (errors_ != Errors::Many)
       return inside;
     const int64_t choices[] = {inside, bound_,    -1,        inside,
                                inside, INT32_MAX, INT32_MIN, -bound_};
     return choices[(random >> 40) % std::size(choices)];
+  }
+
+  /// Some index everywhere, all of the range from its end to its beginning, or
+  /// one after the other from some index on.
+  int64_t ordered(int64_t i) const {
+    auto count = static_cast<int64_t>(tensor_.elementCount());
+    int64_t room = std::max<int64_t>(bound_ - count, 0) + 1;
+    uint64_t some = randomBits(seed_, ~uint64_t(0));
+    if (order_ == Order::Falling)
+      return bound_ - 1 - i * bound_ / count;
+    if (order_ == Order::One)
+      return static_cast<int64_t>(some % static_cast<uint64_t>(bound_));
+    return (static_cast<int64_t>(some % static_cast<uint64_t>(room)) + i) %
+           bound_;
   }
 
   uint64_t chosen(size_t i) const {
@@ -165,6 +192,7 @@ private:
   uint64_t seed_;
   bool isRandom_;
   Errors errors_;
+  Order order_;
   size_t wrong_ = 0; ///< place of the only error
   int64_t terms_ = 1, bound_ = 1;
 };

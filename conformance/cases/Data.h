@@ -29,6 +29,9 @@
 //               Integers: halfway between neighbours of float formats
 //   errors      as `uniform`, but indices outside of their bound and integer
 //               divisors of 0 among the others: the device must report an error
+//   one-index, falling-indices, next-indices
+//               as `uniform`, but all indices equal, from the end of the range
+//               to its beginning, or one after the other from some index on
 //   shifted     2^(p/2) plus noise: variances of one pass have no digits
 //   wide        up to +-100, f64 +-1000: exp overflows without a shift
 //   far         1024 + N(0, 32): means that narrow floats cannot count
@@ -68,6 +71,8 @@
 //   symmetric   in the last two axes, which are equal where the unit can be so
 //   diagonal    zero beside the diagonal of the last two axes
 //   equal-rows  all rows alike; equal-columns: all columns alike
+//   even        0, 1, 2, … up to 1999 and again, or from -4 to 4 in even steps
+//   one-number  one element alone is not 0; one-infinity: one is infinite
 //   same        operands of one shape are equal
 //   patterned   a pattern for each operand, drawn from the seed
 #ifndef BACKPLANE_CONFORMANCE_CASES_DATA_H

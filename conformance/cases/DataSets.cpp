@@ -315,6 +315,9 @@ constexpr std::pair<std::string_view, DataSet> dataSets[] = {
     {"ties", ties},
     {"bottom", brim<true>},
     {"top", brim<false>},
+    {"one-index", uniform},
+    {"falling-indices", uniform},
+    {"next-indices", uniform},
     {"errors", uniform},
     {"errors-end", uniform},
     {"errors-below", uniform}};

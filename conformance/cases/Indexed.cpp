@@ -13,6 +13,12 @@ ValueId gather(CaseBuilder &builder, ValueId x, ValueId indices, int64_t axis) {
   return builder.add("gather", {x, indices}, {{"axis", axis}});
 }
 
+/// Indices as models have them: padding, positions forwards and backwards.
+void addOrders(CaseBuilder &builder, const SymbolValues &symbols) {
+  for (const char *order : {"one-index", "falling-indices", "next-indices"})
+    builder.addCase(Depth::Standard, order, symbols);
+}
+
 // ---- gather ----
 
 /// Along the first axis, the middle one and the last one, with indices of
@@ -37,6 +43,7 @@ void makeGatherAxes(const Sink &sink, DType dtype) {
                     {{"a", size}, {"b", 3}, {"c", size + 1}, {"n", size}});
   small["n"] = 0;
   builder.addCase(Depth::Standard, "bits", small);
+  addOrders(builder, {{"a", 67}, {"b", 5}, {"c", 71}, {"n", 33}});
   builder.finish();
 }
 
@@ -103,6 +110,7 @@ void addScatterCases(CaseBuilder &builder, DType dtype,
                     {{"a", size}, {"b", 33}, {"n", size}});
   builder.addCase(Depth::Standard, exact, {{"a", 3}, {"b", 5}, {"n", 0}});
   builder.addCase(Depth::Standard, exact, {{"a", 0}, {"b", 5}, {"n", 4}});
+  addOrders(builder, {{"a", 5}, {"b", 71}, {"n", 33}});
 }
 
 /// x[a, b] or x[b, a] with n updates along b.

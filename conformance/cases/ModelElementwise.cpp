@@ -15,11 +15,14 @@ namespace {
 /// Models have ranks up to 6.
 constexpr const char *names[] = {"a", "b", "c", "d", "e", "f"};
 
-Attributes attributesFor(const std::string &op, DType dtype) {
+constexpr const char *directions[] = {"eq", "ne", "lt", "le", "gt", "ge"};
+
+/// Each dtype and rank has one of the directions.
+Attributes attributesFor(const std::string &op, DType dtype, size_t rank) {
   if (op == "clamp")
     return {{"low", 1.0}, {"high", 5.0}};
   if (op == "compare")
-    return {{"direction", "lt"}};
+    return {{"direction", directions[(size_t(dtype) + rank) % 6]}};
   if (op != "cast")
     return {};
   DType to = dtype == DType::F32    ? DType::F16
@@ -75,7 +78,7 @@ LargeGraph elementwiseOf(const OpSpec &spec, DType dtype, size_t rank) {
       operands.push_back(builder.input(isCondition ? DType::Bool : dtype, dims,
                                        ruleFor(op, i)));
     }
-    builder.output(builder.add(op, operands, attributesFor(op, dtype)));
+    builder.output(builder.add(op, operands, attributesFor(op, dtype, rank)));
   };
   if (!isFloat(dtype) && dtype != DType::Bool)
     graph.dataSet = "bits";

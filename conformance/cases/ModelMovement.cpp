@@ -134,6 +134,14 @@ void gatherColumns(CaseBuilder &builder, DType dtype, const SizeOf &size) {
   builder.output(builder.add("gather", {x, indices}, {{"axis", 1}}));
 }
 
+/// Of each row of a matrix several, by a table of short indices.
+void gatherInner(CaseBuilder &builder, DType dtype, const SizeOf &size) {
+  ValueId x = builder.input(dtype, {size("a"), size("v"), size("c")});
+  ValueId indices =
+      builder.input(DType::I32, {size("n"), 2}, indexBelow(size("v")));
+  builder.output(builder.add("gather", {x, indices}, {{"axis", 1}}));
+}
+
 void scatterBy(CaseBuilder &builder, DType dtype, const SizeOf &size,
                const char *combine) {
   InputRule values;
@@ -235,6 +243,11 @@ std::vector<Move> moves() {
        {{"v", 1, 131072}, {"a", 1, 65536}, {"n", 1, 131072}},
        {"a", "n"},
        gatherColumns},
+      {"gather",
+       "models-inner",
+       {{"a", 1, 4096}, {"v", 1, 65536}, {"c", 1, 4096}, {"n", 1, 32768}},
+       {"a", "c", "n"},
+       gatherInner},
       {"scatter",
        "models",
        {{"v", 1, 131072}, {"c", 1, 4096}, {"n", 1, 32768}},

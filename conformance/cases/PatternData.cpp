@@ -55,6 +55,14 @@ Real rising(const Location &location) {
 
 Real falling(const Location &location) { return -rising(location); }
 
+/// Positions, or the range of the others in even steps.
+Real even(const Location &location) {
+  auto at = static_cast<Real>(location.index);
+  if (share(location, 1) < 0.5L || !isFloat(location.dtype()))
+    return std::fmod(at, 2000);
+  return 8 * at / static_cast<Real>(location.tensor.elementCount()) - 4;
+}
+
 Real few(const Location &location) {
   auto count = static_cast<uint64_t>(std::exp2(2 + 3 * share(location, 1)));
   return numberOf(~location.seed, location.random % count);
@@ -77,6 +85,22 @@ Real distant(const Location &location) {
   Real mean = std::exp2(most * (0.5L + 0.5L * share(location, 1)));
   Real sign = share(location, 2) < 0.5L ? -1 : 1;
   return sign * mean + plain(location) / 8;
+}
+
+/// Whether it is the one element that is unlike the others.
+bool isTheOne(const Location &location) {
+  auto count = static_cast<uint64_t>(location.tensor.elementCount());
+  return location.index == randomBits(location.seed, ~uint64_t(2)) % count;
+}
+
+Real oneNumber(const Location &location) {
+  return isTheOne(location) ? plain(location) : 0;
+}
+
+Real oneInfinity(const Location &location) {
+  if (!isTheOne(location) || !isFloat(location.dtype()))
+    return plain(location);
+  return share(location, 1) < 0.5L ? -INFINITY : INFINITY;
 }
 
 /// Added to scores: nothing, or so little that they do not count.
@@ -143,24 +167,34 @@ template <Pattern pattern> constexpr Named named(std::string_view name) {
   return {name, pattern, inSome<pattern>};
 }
 
-constexpr Named patterns[] = {
-    named<pruned>("pruned"),        named<allZero>("all-zero"),
-    named<allOne>("all-one"),       named<rising>("rising"),
-    named<falling>("falling"),      named<few>("few-values"),
-    named<positive>("positive"),    named<negative>("negative"),
-    named<distant>("distant"),      named<masked>("masked"),
-    named<symmetric>("symmetric"),  named<diagonal>("diagonal"),
-    named<equalRows>("equal-rows"), named<equalColumns>("equal-columns")};
+constexpr Named patterns[] = {named<pruned>("pruned"),
+                              named<allZero>("all-zero"),
+                              named<allOne>("all-one"),
+                              named<rising>("rising"),
+                              named<falling>("falling"),
+                              named<few>("few-values"),
+                              named<positive>("positive"),
+                              named<negative>("negative"),
+                              named<distant>("distant"),
+                              named<masked>("masked"),
+                              named<symmetric>("symmetric"),
+                              named<diagonal>("diagonal"),
+                              named<equalRows>("equal-rows"),
+                              named<equalColumns>("equal-columns"),
+                              named<even>("even"),
+                              named<oneNumber>("one-number"),
+                              named<oneInfinity>("one-infinity")};
 
 /// Operands of one shape are equal.
 uint64_t same(const Location &location) {
   return put(location, numberOf(seedOfCase(location), location.index));
 }
 
-/// Each operand has a pattern of its own.
+/// Each operand has a pattern of its own, of those that the first release had:
+/// the bytes of a case stay.
 uint64_t patterned(const Location &location) {
-  uint64_t which =
-      randomBits(location.seed, ~uint64_t(1)) % std::size(patterns);
+  constexpr size_t first = 14;
+  uint64_t which = randomBits(location.seed, ~uint64_t(1)) % first;
   return put(location, patterns[which].pattern(location));
 }
 

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 namespace backplane::conformance {
@@ -75,6 +76,48 @@ TEST(Patterns, NumbersStandInOrder) {
   expectInSome("falling", [](const Numbers &x) {
     return std::ranges::is_sorted(x, std::greater<>());
   });
+}
+
+TEST(Patterns, NumbersAreEvenlySpaced) {
+  expectInSome("even", [](const Numbers &x) {
+    for (size_t i = 2; i < x.size(); ++i)
+      if (std::fabs(x[i] - x[i - 1] - (x[1] - x[0])) > 1e-5L)
+        return false;
+    return true;
+  });
+}
+
+TEST(Patterns, OneElementIsUnlikeTheOthers) {
+  expectInSome("one-number", [](const Numbers &x) {
+    return std::ranges::count(x, Real(0)) == side * side - 1;
+  });
+  expectInSome("one-infinity", [](const Numbers &x) {
+    return std::ranges::count_if(x, [](Real y) { return std::isinf(y); }) == 1;
+  });
+}
+
+std::vector<int64_t> indices(const std::string &dataSet, int64_t bound) {
+  Tensor tensor{DType::I64, {33}, Bytes(size_t(33) * 8)};
+  fill(tensor, {.kind = InputRule::Kind::Index, .bound = bound}, 1,
+       {.dataSet = dataSet, .seed = 5});
+  std::vector<int64_t> all;
+  for (size_t i = 0; i < 33; ++i)
+    all.push_back(integerOf(DType::I64, loadBits(tensor, i)));
+  return all;
+}
+
+TEST(Patterns, IndicesStandInAnOrder) {
+  for (int64_t bound : {71, 33, 5, 1}) {
+    auto one = indices("one-index", bound);
+    auto next = indices("next-indices", bound);
+    auto falling = indices("falling-indices", bound);
+    EXPECT_EQ(std::ranges::count(one, one[0]), 33);
+    EXPECT_TRUE(std::ranges::is_sorted(falling, std::greater<>()));
+    EXPECT_EQ(falling[0], bound - 1);
+    for (size_t i = 0; i < 33; ++i)
+      EXPECT_EQ(next[i], (next[0] + int64_t(i)) % bound);
+  }
+  EXPECT_TRUE(std::ranges::is_sorted(indices("next-indices", 71)));
 }
 
 TEST(Patterns, FewNumbersAreOtherThanZeroOrEachOther) {
