@@ -54,7 +54,8 @@ std::vector<Mutant> assembled() {
        {indexingMutants, numericsMutants, functionMutants, precisionMutants,
         semanticsMutants, runtimeMutants, cheatingMutants, sizeCheats,
         coarseCheats, stateCheats, valueCheats, attributeCheats, elementCheats,
-        placeCheats, patternCheats, regressionMutants})
+        placeCheats, patternCheats, jointCheats, situationCheats, dataCheats,
+        regressionMutants})
     set(all, &Mutant::run, part());
   set(all, &Mutant::run, legalRuns(), true);
   set(all, &Mutant::declares, legalDeclarations(), true);

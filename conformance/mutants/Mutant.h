@@ -24,7 +24,8 @@ using conformance::Tensor;
 
 /// What a device keeps between dispatches, for mutants that remember too much.
 struct Memory {
-  uint64_t dispatches = 0; ///< that the process has run so far
+  uint64_t dispatches = 0;  ///< that the process has run so far
+  uint64_t executables = 0; ///< that are loaded
   std::map<std::string, std::vector<Tensor>> results; ///< by any key
   uint64_t seed = 0; ///< what thresholds are drawn from, one for each hunt
 };
@@ -44,6 +45,7 @@ struct Call {
   std::function<bool(const Call &)> reference;
   /// Of the whole dispatch: its bindings.
   const bp_command_dispatch_t &command;
+  size_t place = 0; ///< of the dispatch in its submission
 
   const Tensor &in(size_t i) const { return *operands[i]; }
   Tensor &out() const { return *results[0]; }
@@ -146,6 +148,9 @@ Runs attributeCheats();
 Runs elementCheats();
 Runs placeCheats();
 Runs patternCheats();
+Runs jointCheats();
+Runs situationCheats();
+Runs dataCheats();
 Runs regressionMutants();
 Runs legalRuns();
 ByNumber<Declares> legalDeclarations();

@@ -32,6 +32,8 @@ Graph stepGraph(const Graph &from, const Op &op) {
   return graph;
 }
 
+std::atomic<uint64_t> loaded = 0; ///< executables of the process
+
 /// What a run of the reference plug-in came to.
 struct Outcome {
   bp_status_t status = BP_STATUS_INTERNAL;
@@ -71,7 +73,13 @@ bp_executable_t::load(bp_device_t &device, const bp_executable_info_t &info) {
   return program;
 }
 
+bp_executable_t::bp_executable_t(bp_device_t &device, backplane::Graph graph)
+    : device_(device), graph_(std::move(graph)) {
+  ++loaded;
+}
+
 bp_executable_t::~bp_executable_t() {
+  --loaded;
   for (bp_executable_t *step : steps_)
     if (step)
       device_.self->inner->executable->executable_unload(device_.inner, step);
@@ -170,7 +178,7 @@ bp_status_t bp_executable_t::allocate(const bp_command_dispatch_t &command,
 }
 
 bp_status_t bp_executable_t::run(const bp_command_dispatch_t &command,
-                                 std::string &message) {
+                                 size_t place, std::string &message) {
   std::vector<Tensor> values;
   if (bp_status_t status = allocate(command, values, message))
     return status;
@@ -186,8 +194,8 @@ bp_status_t bp_executable_t::run(const bp_command_dispatch_t &command,
   };
   const Mutant &mutant = *device_.self->mutant;
   for (size_t i = 0; i < graph_.ops.size(); ++i) {
-    Call call{graph_, graph_.ops[i],  i,         {},
-              {},     device_.memory, reference, command};
+    Call call{graph_,         graph_.ops[i], i,       {},   {},
+              device_.memory, reference,     command, place};
     for (ValueId operand : call.op.operands)
       call.operands.push_back(&values[operand]);
     for (ValueId result : call.op.results)
@@ -197,6 +205,7 @@ bp_status_t bp_executable_t::run(const bp_command_dispatch_t &command,
   }
   static std::atomic<uint64_t> dispatches = 0; // of the process
   device_.memory.dispatches = ++dispatches;
+  device_.memory.executables = loaded;
   for (size_t i = 0; i < graph_.outputs.size(); ++i) {
     const bp_binding_t &binding = command.bindings[graph_.inputs.size() + i];
     const Bytes &data = values[graph_.outputs[i].value].data;

@@ -16,11 +16,12 @@ public:
   ~bp_executable_t();
 
   /// Runs the dispatch on host memory. `message` says what data were bad.
-  bp_status_t run(const bp_command_dispatch_t &command, std::string &message);
+  /// `place`: of the dispatch in its submission.
+  bp_status_t run(const bp_command_dispatch_t &command, size_t place,
+                  std::string &message);
 
 private:
-  bp_executable_t(bp_device_t &device, backplane::Graph graph)
-      : device_(device), graph_(std::move(graph)) {}
+  bp_executable_t(bp_device_t &device, backplane::Graph graph);
   backplane::Status loadStep(const backplane::Op &op);
   bp_status_t allocate(const bp_command_dispatch_t &command,
                        std::vector<backplane::mutants::Tensor> &values,

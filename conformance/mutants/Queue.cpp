@@ -81,7 +81,7 @@ struct KeptDispatch {
     std::unique_ptr<KeptDispatch> kept(static_cast<KeptDispatch *>(context));
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     std::string message;
-    (void)kept->command.executable->run(kept->command, message);
+    (void)kept->command.executable->run(kept->command, 0, message);
     if (--kept->device.late == 0)
       kept->device.late.notify_all();
   }
@@ -93,7 +93,7 @@ struct KeptDispatch {
 };
 
 void runDispatch(bp_device_t &device, const bp_command_dispatch_t &dispatch,
-                 bool isLast, Outcome &outcome) {
+                 size_t place, bool isLast, Outcome &outcome) {
   if (!dispatch.executable)
     return;
   const bp_host_t *host = device.self->host;
@@ -102,7 +102,7 @@ void runDispatch(bp_device_t &device, const bp_command_dispatch_t &dispatch,
     return host->post(host->self, &KeptDispatch::runLate,
                       new KeptDispatch(device, dispatch));
   }
-  outcome.status = dispatch.executable->run(dispatch, outcome.message);
+  outcome.status = dispatch.executable->run(dispatch, place, outcome.message);
   if (outcome.status != BP_STATUS_OK && faultOf(&device) == Fault::LeakOnError)
     (void)host->memory_allocate(host->self, 65536, 64);
 }
@@ -136,7 +136,7 @@ bp_status_t execute(bp_queue_t *queue, const bp_header_t *const *commands,
     else
       runDispatch(device,
                   *reinterpret_cast<const bp_command_dispatch_t *>(commands[i]),
-                  i + 1 == count, outcome);
+                  i, i + 1 == count, outcome);
   }
   if (faultOf(&device) == Fault::BadStatusDropped)
     outcome = {};
