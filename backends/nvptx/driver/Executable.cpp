@@ -3,6 +3,7 @@
 #include "Cubin.h"
 #include "Ptx.h"
 
+#include <algorithm>
 #include <new>
 
 namespace backplane::cuda {
@@ -35,7 +36,9 @@ private:
   bp_status_t refuse(CUresult result, const std::string &what);
   bp_status_t checkText(const std::vector<bp_entry_t> &entries);
   bp_status_t checkCubin();
-  bp_status_t check(const bp_entry_t &entry, const PtxEntries &found);
+  bp_status_t check(const bp_entry_t &entry);
+  size_t countMaps(const std::string &name) const;
+  bool hasTensors(const std::string &name) const;
   bp_status_t loadModule();
   bp_status_t loadTensors(const std::string &name, EntryPoint &made);
   bp_status_t load(const bp_entry_t &entry);
@@ -45,6 +48,7 @@ private:
   bp_executable_t &out_;
   bp_error_t *error_;
   std::string text_; ///< with an end that CUDA finds
+  PtxEntries found_;
   bool cubin_;
 };
 
@@ -65,14 +69,22 @@ std::vector<uint32_t> expectedParameters(const bp_entry_t &entry) {
   return sizes;
 }
 
-bp_status_t Loader::check(const bp_entry_t &entry, const PtxEntries &found) {
+/// The last parameters of an entry of PTX that are maps of tensors.
+size_t Loader::countMaps(const std::string &name) const {
+  const std::vector<uint32_t> &sizes = found_.find(name)->second;
+  auto other = std::find_if(sizes.rbegin(), sizes.rend(), [](uint32_t size) {
+    return size != sizeof(CUtensorMap);
+  });
+  return size_t(other - sizes.rbegin());
+}
+
+bp_status_t Loader::check(const bp_entry_t &entry) {
   std::string name = nameOf(entry);
-  auto place = found.find(name);
-  if (place == found.end())
+  auto place = found_.find(name);
+  if (place == found_.end())
     return refuse("the PTX has no entry \"" + name + "\"");
   std::vector<uint32_t> sizes = place->second;
-  while (!sizes.empty() && sizes.back() == sizeof(CUtensorMap))
-    sizes.pop_back();
+  sizes.resize(sizes.size() - countMaps(name));
   if (sizes != expectedParameters(entry))
     return refuse("entry \"" + name + "\" has " +
                   std::to_string(place->second.size()) +
@@ -85,12 +97,11 @@ bp_status_t Loader::check(const bp_entry_t &entry, const PtxEntries &found) {
 
 /// The parameters of PTX are read before CUDA sees it.
 bp_status_t Loader::checkText(const std::vector<bp_entry_t> &entries) {
-  PtxEntries found;
   std::string reason;
-  if (!readEntries(text_, found, &reason))
+  if (!readEntries(text_, found_, &reason))
     return refuse(reason);
   for (const bp_entry_t &entry : entries)
-    if (bp_status_t status = check(entry, found))
+    if (bp_status_t status = check(entry))
       return status;
   return BP_STATUS_OK;
 }
@@ -117,11 +128,17 @@ bp_status_t Loader::loadModule() {
                             (log.empty() ? log : " (" + log + ")"));
 }
 
+/// Whether a kernel takes maps of tensors. A cubin does not say it.
+bool Loader::hasTensors(const std::string &name) const {
+  return cubin_ ? text_.find(name + "_tensors") != std::string::npos
+                : countMaps(name) > 0;
+}
+
 /// What lies beside a kernel that takes maps of tensors.
 bp_status_t Loader::loadTensors(const std::string &name, EntryPoint &made) {
-  const std::string beside = name + "_tensors";
-  if (text_.find(beside) == std::string::npos)
+  if (!hasTensors(name))
     return BP_STATUS_OK;
+  const std::string beside = name + "_tensors";
   const Cuda &cuda = device_.cuda;
   if (!cuda.cuTensorMapEncodeTiled)
     return refuse("entry \"" + name +
@@ -142,9 +159,13 @@ bp_status_t Loader::loadTensors(const std::string &name, EntryPoint &made) {
   if (result)
     return refuse(result, beside);
   std::string reason;
-  return readTensors(words, made.bindings, made.tensors, &reason)
-             ? BP_STATUS_OK
-             : refuse("entry \"" + name + "\": " + reason);
+  if (!readTensors(words, made.bindings, made.tensors, &reason))
+    return refuse("entry \"" + name + "\": " + reason);
+  if (!cubin_ && countMaps(name) != made.tensors.size())
+    return refuse("entry \"" + name + "\" has " +
+                  std::to_string(countMaps(name)) + " maps of tensors, " +
+                  beside + " tells of " + std::to_string(made.tensors.size()));
+  return BP_STATUS_OK;
 }
 
 bp_status_t Loader::load(const bp_entry_t &entry) {

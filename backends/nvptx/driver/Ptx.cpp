@@ -45,7 +45,7 @@ private:
       else if (rest_.starts_with("//"))
         take(std::min(rest_.find('\n'), rest_.size()));
       else if (rest_.starts_with("/*"))
-        take(std::min(rest_.find("*/"), rest_.size() - 2) + 2);
+        take(std::min(rest_.find("*/", 2), rest_.size() - 2) + 2);
       else
         return;
     }
@@ -68,6 +68,16 @@ uint32_t bytesOf(std::string_view type) {
   return numberOf(type.substr(2)) / 8;
 }
 
+/// More than all parameters of a kernel have.
+constexpr uint32_t maxBytes = 1 << 15;
+
+/// How many elements "[N]" has, behind its bracket; 0: what it says is no plain
+/// number, or too large for parameters.
+uint32_t readLength(Tokens &tokens) {
+  const uint32_t length = numberOf(tokens.next());
+  return tokens.next() == "]" && length < maxBytes ? length : 0;
+}
+
 /// The parameters up to the closing parenthesis.
 std::vector<uint32_t> readParameters(Tokens &tokens) {
   std::vector<uint32_t> sizes;
@@ -82,7 +92,7 @@ std::vector<uint32_t> readParameters(Tokens &tokens) {
     } else if (token == ".ptr") {
       pointer = true;
     } else if (token == "[") {
-      sizes.back() *= numberOf(tokens.next());
+      sizes.back() = std::min(sizes.back(), maxBytes) * readLength(tokens);
     } else if (uint32_t bytes = bytesOf(token); bytes && !pointer) {
       sizes.back() = bytes;
     }
@@ -104,10 +114,15 @@ bool readEntries(std::string_view text, PtxEntries &out, std::string *reason) {
     if (token != ".entry")
       continue;
     std::string name(tokens.next());
-    if (std::string_view after = tokens.next(); after == "(")
-      out[std::move(name)] = readParameters(tokens);
-    else
-      out[std::move(name)] = {};
+    std::vector<uint32_t> sizes;
+    if (tokens.next() == "(")
+      sizes = readParameters(tokens);
+    auto [place, isNew] = out.try_emplace(std::move(name), sizes);
+    if (!isNew && place->second != sizes) {
+      *reason = "damaged blob: entry \"" + place->first +
+                "\" is there twice, with other parameters";
+      return false;
+    }
   }
   return true;
 }

@@ -44,6 +44,62 @@ TEST_F(CudaDevice, RefusesWhatDoesNotFit) {
             std::string::npos);
 }
 
+/// `affine` with as many maps of tensors as it says, and what lies beside it.
+std::string withMaps(int count, const std::string &beside) {
+  std::string text = affine("0"), maps = ".param .u64 parameter";
+  for (int i = 0; i < count; ++i)
+    maps += ", .param .align 64 .b8 map" + std::to_string(i) + "[128]";
+  text.replace(text.find(".param .u64 parameter"), 21, maps);
+  return text.insert(text.find(".visible"), beside);
+}
+
+std::string numbersBeside(const std::string &numbers) {
+  return ".global .align 8 .u64 affine_tensors[] = {" + numbers + "};\n";
+}
+
+TEST_F(CudaDevice, LoadsWhatLiesBesideAKernel) {
+  close();
+  open("90");
+  // 4 x 32 words behind binding 1, as many as it has.
+  EXPECT_EQ(load(withMaps(1, numbersBeside("1, 1, 4, 2, 32, 4, 128, 32, 4"))),
+            "");
+  Answer outcome = dispatch(groups, nullptr);
+  EXPECT_EQ(outcome.status, BP_STATUS_OK) << outcome.message;
+}
+
+TEST_F(CudaDevice, RefusesATensorBehindItsBinding) {
+  close();
+  open("90");
+  ASSERT_EQ(load(withMaps(1, numbersBeside("1, 1, 4, 2, 32, 5, 128, 32, 4"))),
+            "");
+  Answer outcome = dispatch(groups, nullptr);
+  EXPECT_EQ(outcome.status, BP_STATUS_INVALID_ARGUMENT);
+  EXPECT_NE(outcome.message.find("binding 1, which has 512"), std::string::npos)
+      << outcome.message;
+}
+
+TEST_F(CudaDevice, RefusesWhatIsDamagedBesideAKernel) {
+  close();
+  open("90");
+  const std::string good = "1, 0, 4, 2, 16, 8, 64, 16, 8";
+  for (const std::string &numbers :
+       {std::string("0"), std::string("1"), good + ", 1",
+        std::string("1, 2, 4, 2, 16, 8, 64, 16, 8"),
+        std::string("1, 0, 4, 2, 16, 8, 64, 0, 8"),
+        std::string("0xFFFFFFFFFFFFFFFF, 0, 4, 2, 16, 8, 64, 16, 8")})
+    EXPECT_NE(load(withMaps(1, numbersBeside(numbers)))
+                  .find("entry \"affine\": damaged blob"),
+              std::string::npos)
+        << numbers;
+  EXPECT_NE(load(withMaps(2, numbersBeside(good)))
+                .find("has 2 maps of tensors, affine_tensors tells of 1"),
+            std::string::npos);
+  EXPECT_NE(load(withMaps(1, "")).find("affine_tensors"), std::string::npos);
+  EXPECT_NE(load(withMaps(1, ".global .b8 affine_tensors[5000];\n"))
+                .find("has 5000 bytes"),
+            std::string::npos);
+}
+
 /// A store beyond a buffer loses the device, with the emulator's words for it;
 /// what is opened afterwards works.
 TEST_F(CudaDevice, IsLostAfterAFault) {

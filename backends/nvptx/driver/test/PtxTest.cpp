@@ -61,6 +61,27 @@ TEST(Ptx, RefusesWhatIsNone) {
   EXPECT_NE(reasonFor(cut).find("damaged blob"), std::string::npos);
 }
 
+TEST(Ptx, ReadsNothingInComments) {
+  auto entries = entriesOf("/*/ .entry a(.param .u64 p) {} */\n"
+                           ".entry b() { ret; } /**/ .entry c() { ret; }");
+  EXPECT_EQ(entries.size(), 2u);
+  EXPECT_FALSE(entries.contains("a"));
+}
+
+/// What is no plain number of elements equals no parameter that is passed.
+TEST(Ptx, ReadsLengthsThatArePlain) {
+  auto entries = entriesOf(".entry a(.param .b64 p[1+1], .param .b8 q[0x8],"
+                           ".param .b64 r[536870913], .param .b8 s[2][4])\n");
+  EXPECT_EQ(entries.at("a"), (std::vector<uint32_t>{0, 0, 0, 8}));
+}
+
+TEST(Ptx, RefusesAnEntryOfTwoKinds) {
+  const std::string twice = ".entry a(.param .u64 p) {} .entry a(";
+  EXPECT_EQ(entriesOf(twice + ".param .b64 q) {}").size(), 1u);
+  EXPECT_EQ(reasonFor(header + twice + ".param .u32 p) {}"),
+            "damaged blob: entry \"a\" is there twice, with other parameters");
+}
+
 /// No prefix of a text is read past its end.
 TEST(Ptx, ReadsEveryPrefix) {
   std::string whole = std::string(header) +
