@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <set>
 
 namespace backplane::vulkan {
 
@@ -165,7 +166,7 @@ public:
 private:
   struct Type {
     uint32_t component, scope, rows, columns, role;
-    bool operator==(const Type &) const = default;
+    auto operator<=>(const Type &) const = default;
   };
 
   void look(uint32_t opcode, Module operands);
@@ -192,6 +193,7 @@ private:
   Constants constants_;
   std::map<uint32_t, Scalar> scalars_;
   std::map<uint32_t, Type> types_;
+  std::set<Type> seen_;
   std::map<uint32_t, uint32_t> values_; ///< types of matrices
 };
 
@@ -206,9 +208,8 @@ void MatrixInspection::lookAtType(Module operands) {
   Type type = {operands[1], numbers[0], numbers[1], numbers[2], numbers[3]};
   if (type.scope != scopeSubgroup)
     complain("a matrix belongs to others than a subgroup");
-  for (const auto &[id, other] : types_)
-    if (other == type)
-      complain("two types of matrices are the same");
+  if (!seen_.insert(type).second)
+    complain("two types of matrices are the same");
   types_[operands[0]] = type;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <set>
 #include <spirv-tools/libspirv.h>
 
 namespace backplane::vulkan {
@@ -17,13 +18,18 @@ enum Opcode : uint32_t {
   OpExecutionMode = 16,
   OpCapability = 17,
   OpTypePointer = 32,
+  OpConstant = 43,
+  OpConstantComposite = 44,
   OpVariable = 59,
   OpDecorate = 71,
   OpMemberDecorate = 72,
+  OpDecorationGroup = 73,
   OpExecutionModeId = 331,
 };
 constexpr uint32_t modelGlCompute = 5;
 constexpr uint32_t modeLocalSize = 17;
+constexpr uint32_t magic = 0x07230203;
+constexpr uint32_t decorationBuiltIn = 11, builtInWorkgroupSize = 25;
 constexpr uint32_t decorationBinding = 33;
 constexpr uint32_t decorationSet = 34;
 constexpr uint32_t decorationOffset = 35;
@@ -86,6 +92,7 @@ private:
   void lookAtMode(Module operands);
   void lookAtCapability(uint32_t number);
   void lookAtDecoration(Module operands);
+  void lookAtComposite(Module operands);
   void finish();
   void complain(std::string text) {
     if (reason_.empty())
@@ -95,10 +102,12 @@ private:
   ModuleUse &use_;
   const PhysicalDevice &device_;
   std::string reason_;
-  uint32_t entry_ = 0; ///< id of the entry's function, 0: not seen
-  bool sized_ = false; ///< the size of a work-group was seen
-  std::map<uint32_t, uint32_t> offsets_;  ///< last member of each struct
-  std::map<uint32_t, uint32_t> pointees_; ///< of pointers to push constants
+  uint32_t entry_ = 0;       ///< id of the entry's function, 0: not seen
+  bool sized_ = false;       ///< the size of a work-group was seen
+  std::set<uint32_t> sizes_; ///< of work-groups by decoration, not seen yet
+  std::map<uint32_t, uint32_t> constants_; ///< of 32 bits
+  std::map<uint32_t, uint32_t> offsets_;   ///< last member of each struct
+  std::map<uint32_t, uint32_t> pointees_;  ///< of pointers to push constants
 };
 
 std::string textOf(Module words) {
@@ -156,6 +165,8 @@ void Inspection::lookAtCapability(uint32_t number) {
 void Inspection::lookAtDecoration(Module operands) {
   if (operands.size() < 3)
     return;
+  if (operands[1] == decorationBuiltIn && operands[2] == builtInWorkgroupSize)
+    sizes_.insert(operands[0]);
   if (operands[1] == decorationSet && operands[2] != 0)
     complain("the shader uses descriptor set " + std::to_string(operands[2]) +
              "; all bindings are in set 0");
@@ -167,6 +178,19 @@ void Inspection::lookAtDecoration(Module operands) {
     complain("the shader uses binding " + std::to_string(operands[2]) +
              ", the entry has " + std::to_string(use_.bindings) +
              " with its error word");
+}
+
+/// A constant that is decorated as the size of work-groups counts more than
+/// the execution mode does.
+void Inspection::lookAtComposite(Module operands) {
+  if (operands.size() < 2 || !sizes_.erase(operands[1]))
+    return;
+  for (size_t i = 0; i < 3; ++i) {
+    auto found = operands.size() == 5 ? constants_.find(operands[2 + i])
+                                      : constants_.end();
+    if (found == constants_.end() || found->second != use_.workgroupSize[i])
+      complain("the shader's work-groups differ from the entry's");
+  }
 }
 
 void Inspection::look(uint32_t opcode, Module operands) {
@@ -185,6 +209,14 @@ void Inspection::look(uint32_t opcode, Module operands) {
     if (operands.size() > 3 && operands[2] == decorationOffset)
       offsets_[operands[0]] = std::max(offsets_[operands[0]], operands[3]);
     return;
+  case OpDecorationGroup:
+    return complain("the shader decorates by groups");
+  case OpConstant:
+    if (operands.size() == 3)
+      constants_[operands[1]] = operands[2];
+    return;
+  case OpConstantComposite:
+    return lookAtComposite(operands);
   case OpTypePointer:
     if (operands.size() > 2 && operands[1] == classPushConstant)
       pointees_[operands[0]] = operands[2];
@@ -203,6 +235,8 @@ void Inspection::finish() {
     complain("the module has no entry point of this name");
   if (!sized_)
     complain("the shader does not say how large its work-groups are");
+  if (!sizes_.empty())
+    complain("the shader's work-groups are specialised");
 }
 
 bool Inspection::inspect(Module module, std::string *reason) {
@@ -218,8 +252,11 @@ bool Inspection::inspect(Module module, std::string *reason) {
   return reason_.empty();
 }
 
-/// What SPIRV-Tools says against a module; empty when it is valid.
+/// What SPIRV-Tools says against a module; empty when it is valid. It would
+/// read the words of the other byte order, too.
 std::string validate(Module module, uint32_t apiVersion) {
+  if (module.empty() || module[0] != magic)
+    return "it does not start with the magic number";
   spv_target_env environment = apiVersion >= VK_API_VERSION_1_3
                                    ? SPV_ENV_VULKAN_1_3
                                    : SPV_ENV_VULKAN_1_2;

@@ -60,7 +60,7 @@ endif()
 find_program(BP_GLSLANG glslangValidator)
 if(BP_TESTS AND BP_GLSLANG)
   set(shaders "")
-  foreach(shader add affine exchange gather half scratch subgroups)
+  foreach(shader add affine exchange gather half scratch sized subgroups)
     set(source "${CMAKE_CURRENT_SOURCE_DIR}/driver/test/shaders/${shader}.comp")
     set(header "${CMAKE_CURRENT_BINARY_DIR}/shaders/${shader}.h")
     add_custom_command(OUTPUT "${header}"

@@ -129,6 +129,52 @@ TEST(Module, IsRefusedWithTheReason) {
             "the shader needs Float16, but the device has no shaderFloat16");
 }
 
+/// The place of the first instruction with this opcode.
+size_t placeOf(uint32_t opcode, const Words &words) {
+  size_t at = 5;
+  while (at < words.size() && (words[at] & 0xFFFF) != opcode)
+    at += words[at] >> 16;
+  return at;
+}
+
+std::string complaint(const Words &words) {
+  Shader shader = sized;
+  shader.words = words;
+  return complaint(shader, useOf(sized));
+}
+
+TEST(Module, HasTheSizeThatAConstantSays) {
+  const Words whole(sized.words.begin(), sized.words.end());
+  constexpr uint32_t composite = 44, specialised = 51;
+  const size_t at = placeOf(composite, whole);
+  ASSERT_LT(at, whole.size());
+  EXPECT_EQ(complaint(whole), "");
+  Words other = whole;
+  other[at + 3] = other[at + 4];
+  EXPECT_EQ(complaint(other),
+            "the shader's work-groups differ from the entry's");
+  other = whole;
+  other[at] = other[at] - composite + specialised;
+  EXPECT_EQ(complaint(other), "the shader's work-groups are specialised");
+}
+
+TEST(Module, HasNoDecorationsThatLieElsewhere) {
+  Words words(sized.words.begin(), sized.words.end());
+  constexpr uint32_t decorate = 71, group = 73;
+  const uint32_t added[] = {2 << 16 | group, words[3]++};
+  words.insert(words.begin() + ptrdiff_t(placeOf(decorate, words)), added,
+               added + 2);
+  EXPECT_EQ(complaint(words), "the shader decorates by groups");
+}
+
+TEST(Module, HasTheByteOrderOfItsReader) {
+  Words words(sized.words.begin(), sized.words.end());
+  for (uint32_t &word : words)
+    word = __builtin_bswap32(word);
+  EXPECT_EQ(complaint(words),
+            "invalid SPIR-V: it does not start with the magic number");
+}
+
 TEST(Module, IsRefusedWhenAnyWordIsRubbish) {
   unsigned taken = 0;
   for (size_t word = 0; word < add.words.size(); ++word) {

@@ -11,6 +11,7 @@ namespace {
 #include "gather.h"
 #include "half.h"
 #include "scratch.h"
+#include "sized.h"
 #include "subgroups.h"
 } // namespace
 
@@ -18,6 +19,7 @@ const Shader add = {addWords, 3, 1};
 const Shader exchange = {exchangeWords, 1, 0};
 const Shader gather = {gatherWords, 3, 2};
 const Shader scratch = {scratchWords, 1, 0, 256};
+const Shader sized = {sizedWords, 1, 0};
 const Shader half = {halfWords, 1, 0};
 const Shader affine = {affineWords, 1, 1, 0, 2};
 const Shader subgroups = {subgroupsWords, 1, 0};

@@ -23,7 +23,8 @@ struct Shader {
   uint32_t parameters = 0;
   uint32_t subgroupSize = 0;
 };
-extern const Shader add, exchange, gather, scratch, half, affine, subgroups;
+extern const Shader add, exchange, gather, scratch, half, affine, sized,
+    subgroups;
 
 /// The blob of some shaders, as a compiler writes it.
 std::vector<uint32_t> blobOf(std::span<const Shader> shaders);
