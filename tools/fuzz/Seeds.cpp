@@ -3,6 +3,7 @@
 // fuzz_seeds FOLDER: good inputs to start from, in one folder per target. ONNX
 // models come from the tests of the tool (run_fuzz.py).
 #include "RunSeeds.h"
+#include "backends/vulkan/driver/test/MatrixSample.h"
 #include "conformance/publish/Archive.h"
 #include "conformance/report/Verdict.h"
 #include "conformance/runner/Mustpass.h"
@@ -503,7 +504,39 @@ where T in [f32, f16], d <= 128, d mod 8 == 0, m <= n // and more
 })"};
 }
 
+template <typename Word>
+void writeWords(const fs::path &path, const std::vector<Word> &words) {
+  write(path, {reinterpret_cast<const uint8_t *>(words.data()),
+               words.size() * sizeof(Word)});
+}
+
+/// Modules that multiply matrices, good and wrong in one place.
+void writeMatrices(const fs::path &folder) {
+  using namespace vulkan::matrixsample;
+  int number = 0;
+  for (const Change &change : {Change{},
+                               {.right = A},
+                               {.layout = Zero},
+                               {.layout = Two},
+                               {.scope = Two},
+                               {.opcode = 4460},
+                               {.opcode = 5361}})
+    writeWords(folder / ("matrix" + std::to_string(number++)), module(change));
+}
+
+/// What lies beside a kernel that copies two tensors, and one of four axes.
+void writeTensors(const fs::path &folder) {
+  writeWords<int64_t>(folder / "two", {2, 1, 2, 2, 72, 300, 144, 64, 128, 0, 1,
+                                       2, 64, 48, 64, 128, 48});
+  writeWords<int64_t>(folder / "axes",
+                      {1, 0, 2, 4, 64, 48, 3, 2, 128, 6144, 18432, 64, 48});
+  constexpr int64_t size = int64_t(1) << 32, stride = (int64_t(1) << 40) - 1;
+  writeWords<int64_t>(folder / "large", {1, 0, 2, 2, 64, size, stride, 64, 64});
+}
+
 Status writeAll(const fs::path &root) {
+  writeMatrices(folderOf(root, "spirv"));
+  writeTensors(folderOf(root, "tensors"));
   writeTexts(folderOf(root, "kernel_text"), kernelTexts());
   writeTexts(folderOf(root, "dim"),
              {"12", "n", "4*n*m - 2", "(n + 3) floordiv 4", "64*(n ceildiv 64)",

@@ -23,6 +23,7 @@ import os
 import pathlib
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tarfile
@@ -193,6 +194,18 @@ def write_ptx(folder):
 """, "utf-8")
 
 
+def write_cubin(folder):
+    """A cubin of one section and one segment, which has no code."""
+    folder.mkdir(parents=True, exist_ok=True)
+    head, section, segment, machine = 64, 64, 56, 190
+    at = head + section + segment
+    (folder / "cubin").write_bytes(
+        struct.pack("<16sHHIQQQI6H", b"\x7fELF\2\1\1", 2, machine, 1, 0, head + section, head,
+                    0, head, segment, 1, section, 1, 0)
+        + struct.pack("<IIQQQQIIQQ", 0, 1, 0, 0, at, 8, 0, 0, 1, 0)
+        + struct.pack("<IIQQQQQQ", 1, 4, at, 0, 0, 8, 8, 1) + bytes(8))
+
+
 def write_archives(build):
     """Arrays of the target npy in a .npz file."""
     import zipfile  # pylint: disable=import-outside-toplevel
@@ -228,6 +241,7 @@ def prepare(build):
     write_images(build / "seeds" / "elf")
     write_shaders(build / "seeds" / "spirv")
     write_ptx(build / "seeds" / "ptx")
+    write_cubin(build / "seeds" / "cubin")
     write_archives(build)
     for target in targets():
         unpack(target, build / "corpus" / target)
