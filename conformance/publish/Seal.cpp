@@ -30,6 +30,8 @@ constexpr const char *manifestName = "manifest.json";
 constexpr const char *signatureName = "manifest.sig";
 /// A manifest is read whole; a run has a handful of files.
 constexpr uintmax_t maxSmallFile = 1 << 20;
+/// As much as an archive of a submission may hold.
+constexpr uintmax_t maxFile = uintmax_t(2) << 30;
 
 using PublicKey = std::array<uint8_t, crypto_sign_PUBLICKEYBYTES>;
 using SecretKey = std::array<uint8_t, crypto_sign_SECRETKEYBYTES>;
@@ -86,6 +88,10 @@ Result<Hashes> hashFolder(const std::string &folder) {
                       "' is neither a file nor a folder; remove it");
     if (at->is_directory(code))
       continue;
+    if (uintmax_t bytes = at->file_size(code); !code && bytes > maxFile)
+      return dataLoss("'" + at->path().string() + "' has " +
+                      std::to_string(bytes) + " bytes, a file of a run has " +
+                      std::to_string(maxFile) + " or less; remove it");
     auto hash = sha256OfFile(at->path().string());
     if (!hash)
       return hash.status();

@@ -247,6 +247,13 @@ TEST_F(VerifyTest, AccountsForEveryFile) {
             std::string::npos);
 }
 
+/// Its bytes are not read.
+TEST_F(VerifyTest, RefusesAFileThatNoArchiveHolds) {
+  fs::resize_file(folder_ + "/mustpass.txt", uintmax_t(1) << 40);
+  EXPECT_NE(failure(folder_).find("has 1099511627776 bytes"),
+            std::string::npos);
+}
+
 TEST_F(VerifyTest, RefusesFailuresThatPass) {
   std::vector<Record> records = passing(facts());
   records[1].status = CaseStatus::Fail;
