@@ -2,6 +2,7 @@
 #include "DataSizes.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace backplane::frontend {
 
@@ -26,11 +27,21 @@ bool isWhole(DType type) {
   }
 }
 
+/// Ops stand in the order of their results; some have none.
 const Op *opThatMakes(const Graph &graph, ValueId value) {
-  for (const Op &op : graph.ops)
-    if (std::find(op.results.begin(), op.results.end(), value) !=
-        op.results.end())
-      return &op;
+  size_t low = 0, high = graph.ops.size();
+  while (low < high) {
+    size_t middle = low + (high - low) / 2, at = middle;
+    while (at > low && graph.ops[at].results.empty())
+      --at;
+    const std::vector<ValueId> &results = graph.ops[at].results;
+    if (results.empty() || results.back() < value)
+      low = middle + 1;
+    else if (results.front() > value)
+      high = at;
+    else
+      return &graph.ops[at];
+  }
   return nullptr;
 }
 
@@ -214,23 +225,25 @@ ValueId scalarOf(Node &node, const DataElement &element) {
 
 namespace {
 
+/// Each value is asked once, so that work is in proportion to the ops.
 class Greatest {
 public:
   explicit Greatest(const Graph &graph) : graph_(graph) {}
-  std::optional<Dim> of(ValueId value, int depth = 0) const;
+  std::optional<Dim> of(ValueId value, int depth = 0);
 
 private:
-  std::optional<Dim> ofCast(const Op &op, int depth) const;
-  std::optional<Dim> ofArithmetic(const Op &op, int depth) const;
-  std::optional<Dim> ofAll(std::span<const ValueId> values, int depth) const;
+  std::optional<Dim> find(const Op &op, ValueId value, int depth);
+  std::optional<Dim> ofCast(const Op &op, int depth);
+  std::optional<Dim> ofArithmetic(const Op &op, int depth);
+  std::optional<Dim> ofAll(std::span<const ValueId> values, int depth);
   /// The one number that a constant holds.
   std::optional<int64_t> number(ValueId value) const;
 
   const Graph &graph_;
+  std::unordered_map<ValueId, std::optional<Dim>> found_;
 };
 
-std::optional<Dim> Greatest::ofAll(std::span<const ValueId> values,
-                                   int depth) const {
+std::optional<Dim> Greatest::ofAll(std::span<const ValueId> values, int depth) {
   std::optional<Dim> most;
   for (ValueId value : values) {
     auto next = of(value, depth);
@@ -257,7 +270,7 @@ std::optional<int64_t> Greatest::number(ValueId value) const {
 }
 
 /// Integers do not grow by a cast; narrower ones have a limit of their own.
-std::optional<Dim> Greatest::ofCast(const Op &op, int depth) const {
+std::optional<Dim> Greatest::ofCast(const Op &op, int depth) {
   switch (graph_.type(op.operands[0]).dtype) {
   case DType::Bool:
     return Dim(1);
@@ -280,7 +293,7 @@ std::optional<Dim> Greatest::ofCast(const Op &op, int depth) const {
   }
 }
 
-std::optional<Dim> Greatest::ofArithmetic(const Op &op, int depth) const {
+std::optional<Dim> Greatest::ofArithmetic(const Op &op, int depth) {
   auto a = of(op.operands[0], depth), b = of(op.operands[1], depth);
   if (op.name == "min" && (a || b))
     return a && b ? min(*a, *b) : a ? a : b;
@@ -300,42 +313,48 @@ std::optional<Dim> Greatest::ofArithmetic(const Op &op, int depth) const {
   return std::nullopt;
 }
 
-std::optional<Dim> Greatest::of(ValueId value, int depth) const {
+std::optional<Dim> Greatest::of(ValueId value, int depth) {
   const Op *op = opThatMakes(graph_, value);
   if (!op || ++depth > kLongestChain)
     return std::nullopt;
+  auto known = found_.find(value);
+  if (known == found_.end())
+    known = found_.emplace(value, find(*op, value, depth)).first;
+  return known->second;
+}
+
+std::optional<Dim> Greatest::find(const Op &op, ValueId value, int depth) {
   auto isOne = [&](std::initializer_list<std::string_view> names) {
-    return std::find(names.begin(), names.end(), op->name) != names.end();
+    return std::find(names.begin(), names.end(), op.name) != names.end();
   };
   if (isOne({"min", "max", "add", "sub", "mul", "div"}))
-    return ofArithmetic(*op, depth);
+    return ofArithmetic(op, depth);
   if (isOne({"broadcast", "reshape", "transpose", "slice", "reverse"}))
-    return of(op->operands[0], depth);
-  if (op->name == "cast")
-    return ofCast(*op, depth);
-  if (op->name == "select")
-    return ofAll(std::span(op->operands).subspan(1), depth);
-  if (op->name == "concat")
-    return ofAll(op->operands, depth);
-  if (op->name == "read")
-    return Dim::symbol(op->string("symbol"));
-  if (op->name == "arg_reduce" ||
-      (op->name == "top_k" && op->results[1] == value))
-    return graph_.type(op->operands[0])
-               .dims[static_cast<size_t>(op->i64("axis"))] -
+    return of(op.operands[0], depth);
+  if (op.name == "cast")
+    return ofCast(op, depth);
+  if (op.name == "select")
+    return ofAll(std::span(op.operands).subspan(1), depth);
+  if (op.name == "concat")
+    return ofAll(op.operands, depth);
+  if (op.name == "read")
+    return Dim::symbol(op.string("symbol"));
+  if (op.name == "arg_reduce" || (op.name == "top_k" && op.results[1] == value))
+    return graph_.type(op.operands[0])
+               .dims[static_cast<size_t>(op.i64("axis"))] -
            Dim(1);
   std::optional<Dim> most;
-  if (op->name == "dim")
-    for (const Dim &each : op->dims("value"))
+  if (op.name == "dim")
+    for (const Dim &each : op.dims("value"))
       most = most ? max(*most, each) : each;
   else if (auto one = number(value))
     most = Dim(*one);
-  else if (auto constant = constantOf(*op))
+  else if (auto constant = constantOf(op))
     for (const KnownElement &each : constant->elements)
       most = most ? max(*most, each.value) : each.value;
-  else if (op->name == "reduce" && op->string("kind") == "sum")
-    if (auto each = of(op->operands[0], depth)) {
-      Dim count = floorDiv(graph_.type(op->operands[0]).elementCount(),
+  else if (op.name == "reduce" && op.string("kind") == "sum")
+    if (auto each = of(op.operands[0], depth)) {
+      Dim count = floorDiv(graph_.type(op.operands[0]).elementCount(),
                            max(graph_.type(value).elementCount(), Dim(1)));
       most = max(*each, Dim(0)) * count;
     }

@@ -8,11 +8,17 @@
 
 namespace backplane::frontend {
 
+/// Some more than an artifact holds, as a body may be imported more than once.
+constexpr size_t maxRegions = 8192;
+
 Status Importer::beginRegion(std::string name) {
   if (scopes_.size() == maxRegionDepth)
     return unimplemented("graphs nested more than " +
                          std::to_string(maxRegionDepth) +
                          " deep are not supported");
+  if (regions_ == maxRegions)
+    return unimplemented("more than " + std::to_string(maxRegions) +
+                         " graphs in graphs are not supported");
   Scope scope;
   scope.graph.name = std::move(name);
   // While it is built, a region has the symbols around it as its own.

@@ -98,11 +98,14 @@ std::vector<Tap> tapsOf(const ResizeMode &mode, const AxisPlan &plan,
   for (int64_t i = 0; i < to; ++i) {
     float x = original(mode, plan, i, static_cast<float>(from),
                        static_cast<float>(to));
+    if (count == 1) {
+      taps[0].positions.push_back(
+          std::clamp<int64_t>(nearest(mode, x), 0, from - 1));
+      continue;
+    }
     int64_t first = static_cast<int64_t>(std::floor(x));
     float t = x - static_cast<float>(first);
-    std::vector<float> weights{1};
-    if (count == 1)
-      first = nearest(mode, x);
+    std::vector<float> weights;
     if (count == 2)
       weights = {1 - t, t};
     if (count == 4) {
@@ -190,9 +193,14 @@ bool repeatsEach(const ResizeMode &mode, const AxisPlan &plan, int64_t from,
   if (from == 0 || to % from != 0 || to > (int64_t(1) << 24) ||
       plan.length != static_cast<float>(to))
     return false;
-  std::vector<int64_t> positions = tapsOf(mode, plan, from, to)[0].positions;
-  for (size_t i = 0; i < positions.size(); ++i)
-    if (positions[i] != static_cast<int64_t>(i) / (to / from))
+  auto isOf = [&](int64_t i) {
+    float x = original(mode, plan, i, static_cast<float>(from),
+                       static_cast<float>(to));
+    return std::clamp<int64_t>(nearest(mode, x), 0, from - 1) ==
+           i / (to / from);
+  };
+  for (int64_t i = 0; i < to; ++i)
+    if (!isOf(i))
       return false;
   return true;
 }

@@ -110,6 +110,31 @@ TEST(OnnxDataSizes, ABoundIsWhatOpsShow) {
             "[1]");
 }
 
+/// Values that are used twice are asked once, and sizes are found among many
+/// without a look at all of them: else neither would end.
+TEST(OnnxDataSizes, ABoundTakesNoLongerThanTheOps) {
+  ModelBuilder doubled;
+  doubled.input("v0", {"1"}, T::INT64).output("y");
+  for (int i = 0; i < 60; ++i) {
+    std::string from = "v" + std::to_string(i),
+                to = "v" + std::to_string(i + 1);
+    doubled.node("Mul", {from, from}, {to});
+  }
+  doubled.node("ConstantOfShape", {"v60"}, {"y"});
+  EXPECT_EQ(reads(doubled.import()),
+            "y_shape_0 <= " + std::string(kOpen) + ", f32[y_shape_0]");
+
+  constexpr int many = 1000;
+  ModelBuilder sizes;
+  for (int i = 0; i < many; ++i) {
+    std::string size = "s" + std::to_string(i), y = "y" + std::to_string(i);
+    sizes.input(size, {"1"}, T::INT64).output(y);
+    sizes.node("ConstantOfShape", {size}, {y});
+  }
+  Result<Model> imported = sizes.import();
+  EXPECT_TRUE(imported.ok()) << imported.status().message();
+}
+
 TEST(OnnxDataSizes, ABoundIsWhatTheModelDeclares) {
   ModelBuilder model = sized("Expand", {"1"}, {"1"});
   onnx::TypeProto::Tensor &type =

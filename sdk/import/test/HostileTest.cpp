@@ -90,6 +90,37 @@ TEST(OnnxHostile, DeepNesting) {
             "or nested too deep");
 }
 
+/// Both branches of each `If` hold the next: a file of a few hundred kilobytes,
+/// whose graphs nothing behind the importer could hold.
+TEST(OnnxHostile, ManyNestedGraphs) {
+  onnx::GraphProto branch;
+  onnx::NodeProto &copy = *branch.add_node();
+  copy.set_op_type("Identity");
+  copy.add_input("x");
+  copy.add_output("o");
+  branch.add_output()->set_name("o");
+  for (int depth = 0; depth < 13; ++depth) {
+    onnx::GraphProto around;
+    onnx::NodeProto &node = *around.add_node();
+    node.set_op_type("If");
+    node.add_input("k");
+    node.add_output("o");
+    for (const char *name : {"then_branch", "else_branch"}) {
+      onnx::AttributeProto &attribute = *node.add_attribute();
+      attribute.set_name(name);
+      attribute.set_type(onnx::AttributeProto::GRAPH);
+      *attribute.mutable_g() = branch;
+    }
+    around.add_output()->set_name("o");
+    branch = std::move(around);
+  }
+  ModelBuilder model;
+  model.input("k", {}, T::BOOL).input("x", {"3"}).output("o");
+  *model.graph().add_node() = branch.node(0);
+  EXPECT_NE(message(model).find("more than 8192 graphs in graphs"),
+            std::string::npos);
+}
+
 TEST(OnnxHostile, Versions) {
   auto opset = [](int64_t version) {
     ModelBuilder model = plain();
