@@ -2,6 +2,7 @@
 //
 // fuzz_seeds FOLDER: good inputs to start from, in one folder per target. ONNX
 // models come from the tests of the tool (run_fuzz.py).
+#include "ManifestSeeds.h"
 #include "RunSeeds.h"
 #include "backends/vulkan/driver/test/MatrixSample.h"
 #include "conformance/publish/Archive.h"
@@ -44,13 +45,6 @@ void writeTexts(const fs::path &folder, const std::vector<std::string> &texts) {
           {reinterpret_cast<const uint8_t *>(text.data()), text.size()});
 }
 
-/// With a library that is there.
-std::string manifest(const std::string &members) {
-  return R"({"format": 1, "name": "acme", "version": "1.10.0",
-             "driver": "libacme.so", )" +
-         members + "}";
-}
-
 Status writeGraphs(const fs::path &folder) {
   Graph graph;
   if (Status s = graph.addSymbol({"n", 1, 64, 1}); !s.ok())
@@ -67,6 +61,27 @@ Status writeGraphs(const fs::path &folder) {
     return sum.status();
   graph.addOutput((*sum)[0], "z");
   write(folder / "matmul", writeGraph(graph));
+  return {};
+}
+
+/// A size that data decide, well and wrongly.
+Status writeReads(const fs::path &folder) {
+  for (const char *name : {"", "other", "n"}) {
+    Graph graph;
+    if (Status s = graph.addSymbol({"n", 0, 64, 1}); !s.ok())
+      return s;
+    ValueId x = graph.addInput("x", {DType::I64, {}});
+    auto size = graph.add("read", {x},
+                          {{"symbol", std::string("n")}, {"bound", Dims{64}}});
+    if (!size)
+      return size.status();
+    if (std::string(name) == "n")
+      graph.ops.push_back(graph.ops[0]);
+    else if (*name)
+      graph.ops[0].attributes["symbol"] = std::string(name);
+    graph.addOutput((*size)[0], "y");
+    write(folder / (std::string("read") + name), writeGraph(graph));
+  }
   return {};
 }
 
@@ -129,6 +144,26 @@ void writeBroken(const fs::path &path, const Bytes &good,
   std::memcpy(bytes.data() + sizeof(header), builder.GetBufferPointer(),
               builder.GetSize());
   write(path, bytes);
+}
+
+/// What is wrong with an executable.
+std::vector<std::function<void(fb::VariantT &)>> breaksOfExecutables() {
+  using V = fb::VariantT;
+  return {
+      [](V &v) { v.executables[0]->entries[0]->subgroup_size = 3; },
+      [](V &v) { v.executables[0]->entries[0]->parameter_count = 99; },
+      [](V &v) { v.executables[0]->entries[0]->driver_data.resize(9999); },
+      [](V &v) { v.executables[0]->entries[0]->access.resize(999); },
+      [](V &v) { v.executables[0]->entries.clear(); },
+      [](V &v) {
+        v.executables[0]->native = std::make_unique<fb::NativeKernelT>();
+      },
+      [](V &v) {
+        v.executables[0]->native = std::make_unique<fb::NativeKernelT>();
+        v.executables[0]->blob.clear();
+        v.executables[0]->format = "native";
+      },
+  };
 }
 
 /// What is wrong in one place, in the sample that is split over two devices.
@@ -201,7 +236,10 @@ std::vector<std::function<void(fb::VariantT &)>> breaks() {
 Status writeArtifacts(const fs::path &folder) {
   const fs::path path = folder / "sample.bpx";
   int number = 0;
-  for (const auto &change : breaks()) {
+  auto changes = breaks();
+  for (const auto &change : breaksOfExecutables())
+    changes.push_back(change);
+  for (const auto &change : changes) {
     fb::ArtifactT artifact;
     WeightPool pool;
     sample::fullArtifact(artifact, pool);
@@ -477,6 +515,49 @@ std::vector<std::string> names() {
   return texts;
 }
 
+/// Values of attributes and orders of axes that a list chooses from, and what
+/// is wrong with one thing of them.
+std::vector<std::string> kernelVariables() {
+  std::vector<std::string> texts;
+  for (const char *where :
+       {"S in [[1, 1], [2, 2]], L in [[0, 1, 2, 3], [0, 2, 3, 1]]",
+        "S in [[1, 1]], L in [[0, 0, 2, 3]]", "S in [1], L in [[0, 1]]",
+        "S in [[1, 1]], L in [\"x\"]", "S in [[1, 1]], M in [[0]]",
+        "S in [[1, 1]], L in [[0, 1, 2, 3]], M in [[0]]"})
+    texts.push_back("kernel c version 1 where " + std::string(where) + R"( {
+  symbol c, h, w, o
+  %x = input f32[1, c, h, w] layout L
+  %w = input f32[o, c, 3, 3]
+  %r = optional input f32[1, o, (h - 1) floordiv 2 + 1, w] layout L
+  %y = conv(%x, %w) {strides = S, dilations = [1, 1], low = [1, 1],
+                     high = [1, 1], groups = 1}
+  output %y layout L
+})");
+  for (const char *where : {"[[0, 1], [1, 0]]", "[[0, 2]]", "[[1]]"})
+    texts.push_back("kernel k version 1\nwhere L in " + std::string(where) +
+                    R"(
+{
+  symbol m, n
+  %x = input f32[m, n]
+  %b = optional input f32[m, n] layout L
+  %e = exp(%x)
+  %y = add(%e, %b)
+  output %y layout L
+})");
+  for (const char *body :
+       {"%y = reduce(%x) {kind = K, axes = A} output %y", "output %x",
+        "%y = relu(%x) output %y, %y", "%y = leaky_relu(%x) {alpha = 0.5}",
+        "%z = random(%x) output %z", "output %o",
+        "%i = constant() {value = 3e9, dtype = i8, dims = []} output %i"})
+    for (const char *where : {"K in [\"max\", \"min\"], A in [[0], [1]]",
+                              "m < 3, m > 3, K in [1]", "m * m * n <= 3"})
+      texts.push_back("kernel r version 1 where " + std::string(where) +
+                      " {\n symbol m, n\n %x = input f32[m, n]\n"
+                      " %o = optional input f32[m]\n " +
+                      body + "\n}");
+  return texts;
+}
+
 std::vector<std::string> kernelTexts() {
   return {R"(kernel attention version 1
 where T in [f32, f16], d <= 128, d mod 8 == 0, m <= n // and more
@@ -537,33 +618,21 @@ void writeTensors(const fs::path &folder) {
 Status writeAll(const fs::path &root) {
   writeMatrices(folderOf(root, "spirv"));
   writeTensors(folderOf(root, "tensors"));
-  writeTexts(folderOf(root, "kernel_text"), kernelTexts());
+  std::vector<std::string> texts = kernelTexts();
+  for (const std::string &text : kernelVariables())
+    texts.push_back(text);
+  writeTexts(folderOf(root, "kernel_text"), texts);
   writeTexts(folderOf(root, "dim"),
              {"12", "n", "4*n*m - 2", "(n + 3) floordiv 4", "64*(n ceildiv 64)",
               "min(n, max(m, 3))", "n mod 8", "truncdiv(n - m, 2)",
               "select(less(n, m), equal(n, 2), 3)"});
-  writeTexts(
-      folderOf(root, "manifest"),
-      {R"({"format": 1, "name": "acme", "version": "1.0.0", "vendor": "Acme",
-           "arch": "x86_64", "abi": {"major": 0, "minor_low": 1},
-           "driver": "libacme.so", "compiler": "libacme.so",
-           "cpu_features": ["avx2"]})",
-       manifest(R"("arch": "arm", "abi": {"major": 0, "minor_low": 1})"),
-       manifest(R"("abi": {"major": 0, "minor_low": 77})"),
-       manifest(R"("abi": {"major": 3, "minor_low": 1})"),
-       manifest(R"("abi": {"major": 0}, "sha256": {"driver": "00"})"),
-       manifest(
-           R"("abi": {"major": 0, "minor_low": 1}, "sha256": {"driver": ")" +
-           std::string(64, 'a') + "\"}"),
-       manifest(R"("abi": {"major": 0, "minor_low": 1}, "cpu_features": [1])"),
-       manifest(R"("abi": {"major": 0, "minor_low": 1},
-                   "cpu_features": ["sve"])")});
+  writeTexts(folderOf(root, "manifest"), fuzz::manifestSeeds());
   writeTexts(folderOf(root, "names"), names());
   writeTexts(folderOf(root, "cache"), {"BPCACHE1", "x"});
   writeKernels(folderOf(root, "kernel"));
   if (Status s = writeBundles(root); !s.ok())
     return s;
-  for (auto *put : {writeGraphs, writeControl})
+  for (auto *put : {writeGraphs, writeReads, writeControl})
     if (Status s = put(folderOf(root, "wire")); !s.ok())
       return s;
   if (Status s = writeArtifacts(folderOf(root, "artifact")); !s.ok())

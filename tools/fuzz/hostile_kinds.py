@@ -142,6 +142,32 @@ def reseal_frames(data):
     return bytes(made)
 
 
+class Hash128(ctypes.Structure):
+    _fields_ = [("low", ctypes.c_uint64), ("high", ctypes.c_uint64)]
+
+
+def sealed_artifact(place, rng):
+    """An artifact whose metadata say something else, under a hash that is right."""
+    data = bytearray((place.folder / rng.choice(["good.bpx", "emulated.bpx"])).read_bytes())
+    start, size = 64, struct.unpack_from("<Q", data, 24)[0]
+    for _ in range(rng.randint(1, 3)):
+        at = start + rng.randrange(size - 8)
+        if rng.random() < 0.5:
+            data[at] = rng.choice([data[at] ^ 1 << rng.randrange(8), rng.randrange(256)])
+        else:
+            struct.pack_into("<I", data, at & ~3, rng.choice(hostile.EXTREMES) & 0xFFFFFFFF)
+    hash128 = ctypes.CDLL("libxxhash.so.0").XXH3_128bits
+    hash128.restype, hash128.argtypes = Hash128, [ctypes.c_char_p, ctypes.c_size_t]
+    whole = hash128(bytes(data[start:start + size]), size)
+    struct.pack_into("<QQ", data, 48, whole.low, whole.high)
+    path = place.given / "m.bpx"
+    path.write_bytes(data)
+    device = rng.choice(["ref", "cuda://emu"])
+    return place.call("bp", *rng.choice([["inspect", path], ["run", path, "--device", device,
+                                                            "--random-inputs", "1"]]),
+                      BACKPLANE_PLUGINS_SELECT="host,ref,cuda")
+
+
 def frames(place, rng):
     """What a tool that went mad would send to a worker."""
     data = hostile.damage(place.stream, rng, place.stream)
@@ -253,11 +279,12 @@ def cache(place, rng):
     entries = sorted(path for path in folder.rglob("*") if path.is_file())
     for _ in range(rng.choice([1, 1, 2, 5])):
         path = rng.choice(entries)
-        other = rng.choice(entries)
+        other = rng.choice([entry for entry in entries if entry != path])
         if not path.is_file() or path.is_symlink() or path.stat().st_mode & 0o600 != 0o600:
             continue
-        if rng.random() < 0.2 and other != path and other.is_file() and \
-                other.stat().st_size < 1 << 30:
+        if not other.is_file():
+            other = place.folder / "x.npy"  # it was spoilt before
+        if rng.random() < 0.2 and other.stat().st_size < 1 << 30:
             path.write_bytes(other.read_bytes())  # right bytes under another name
         else:
             spoil(path, rng, other)
@@ -384,7 +411,8 @@ def machine(place, rng):
             ["/proc", "/nope", "/dev/null"])}
     elif way == "closed":
         closed = rng.choice(["0<&-", ">&-", "2>&-", "0<&- >&- 2>&-"])
-        words = ["sh", "-c", f'exec "$@" {closed}', "sh"]
+        said = 'echo "it could say nothing" >&2' if "2" in closed else ""
+        words = ["sh", "-c", f'"$@" {closed} || {{ end=$?; {said or ":"}; exit $end; }}', "sh"]
     elif way == "full output":
         words = ["sh", "-c", 'exec "$@" >/dev/full', "sh"]
     elif way == "gone":
@@ -397,8 +425,8 @@ def machine(place, rng):
     return place.right("--device", device, model=model, wrap=words, whole=True, **variables)
 
 
-ALL = [external, input_files, results, frames, sealed_run, submission, keys, waivers, cache, planted,
-       worker_files, flags, environment, machine]
+ALL = [external, input_files, results, sealed_artifact, frames, sealed_run, submission, keys,
+       waivers, cache, planted, worker_files, flags, environment, machine]
 
 
 # ---- What they start from ----
@@ -417,6 +445,8 @@ def prepare(place):
     """Results, a filled cache, a sealed run, frames, a library that marks."""
     folder = place.folder
     place.must("bp-worker", "run", "good.bpb", "-o", "good.bpr")
+    place.must("bp", "compile", "good.onnx", "-o", "emulated.bpx", "--target", "nvptx-sm80",
+               BACKPLANE_PLUGINS_SELECT="host,ref,cuda")
     cache_folder = str(folder / "cache")
     for model in ("good.onnx", "simple.onnx"):
         place.must("bp", "run", model, "--device", "host", "--random-inputs", "1",

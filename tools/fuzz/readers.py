@@ -56,9 +56,13 @@ SOURCES = {
 # write, or ask this machine.
 OTHERS = {
     "backends/nvptx/driver/TensorMaps.cpp": ["encode", "typeOf"],
-    "conformance/publish/Archive.cpp": ["packArchive", "packFile", "Sink::",
-                                        "headerOf"],
+    "conformance/publish/Archive.cpp": ["packArchive", "packFile", "writePiece",
+                                        "openWriter", "filesOf",
+                                        "failure(archive*", "FreeWriter",
+                                        "FreeEntry", "Input::size"],
     "conformance/publish/Seal.cpp": ["createKey", "writeNew", "writeText"],
+    "conformance/report/Record.cpp": ["isGood", "isDeclined", "isBad", "isTaken",
+                                      "folderNameOf"],
     "conformance/runner/Mustpass.cpp": ["mustpassText", "hashOfIds"],
     "conformance/runner/RecordLog.cpp": ["append", "finish", "has(", "writeAll",
                                          "systemFailure"],

@@ -206,6 +206,20 @@ def write_cubin(folder):
         + struct.pack("<IIQQQQQQ", 1, 4, at, 0, 0, 8, 8, 1) + bytes(8))
 
 
+def write_submissions(folder):
+    """Archives with one entry that no submission has, behind one that each has."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, (name, kind) in enumerate((
+            ("../x", tarfile.REGTYPE), ("/x", tarfile.REGTYPE), ("run.json", tarfile.REGTYPE),
+            ("./x", tarfile.REGTYPE), ("d", tarfile.DIRTYPE), (".", tarfile.DIRTYPE),
+            ("x", tarfile.SYMTYPE), ("x", tarfile.LNKTYPE), ("x", tarfile.CHRTYPE))):
+        with tarfile.open(folder / f"odd{number}.tar", "w", tarfile.USTAR_FORMAT) as archive:
+            archive.addfile(tarfile.TarInfo("run.json"))
+            info = tarfile.TarInfo(name)
+            info.type, info.linkname = kind, "run.json"
+            archive.addfile(info)
+
+
 def write_archives(build):
     """Arrays of the target npy in a .npz file."""
     import zipfile  # pylint: disable=import-outside-toplevel
@@ -243,6 +257,7 @@ def prepare(build):
     write_ptx(build / "seeds" / "ptx")
     write_cubin(build / "seeds" / "cubin")
     write_archives(build)
+    write_submissions(build / "seeds" / "submission")
     for target in targets():
         unpack(target, build / "corpus" / target)
     return ""
