@@ -4,6 +4,7 @@
 #include "Context.h"
 #include "Decoder.h"
 
+#include <algorithm>
 #include <cctype>
 
 namespace emulator {
@@ -52,7 +53,7 @@ void fillVariable(Module &module, const Variable &variable) {
       memory().find(module.symbols[variable.name].address);
   if (variable.bytes <= kFilledVariable)
     std::memset(place->host, 0, variable.bytes);
-  std::memcpy(place->host, variable.data.data(), variable.data.size());
+  std::copy(variable.data.begin(), variable.data.end(), place->host);
   for (const Variable::Address &address : variable.addresses) {
     auto found = module.symbols.find(address.name);
     if (found == module.symbols.end())
