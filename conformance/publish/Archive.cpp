@@ -25,7 +25,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr uint64_t block = 512;
-constexpr uint64_t maxBytes = uint64_t(2) << 30;
 constexpr uint64_t maxPadding = 2048 * block;
 constexpr size_t maxFiles = 10'000;
 
@@ -244,7 +243,7 @@ Status unpackEntry(TarReader &tar, archive_entry *entry, const fs::path &folder,
                     "a folder");
   if (!names.insert(name).second)
     return dataLoss("the archive holds '" + name + "' twice");
-  if (size > maxBytes - total || names.size() > maxFiles)
+  if (size > conformance::maxArchiveBytes - total || names.size() > maxFiles)
     return dataLoss("the archive is larger than a submission may be");
   total += size;
   return unpackFile(tar, folder / name, size);

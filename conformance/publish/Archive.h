@@ -6,9 +6,13 @@
 
 #include "backplane/cpp/Result.h"
 
+#include <cstdint>
 #include <string>
 
 namespace backplane::conformance {
+
+/// Of all files of a submission together.
+inline constexpr uint64_t maxArchiveBytes = uint64_t(2) << 30;
 
 /// Packs the files below `folder` (POSIX ustar, names relative to it, sorted,
 /// no times or owners, so that the same folder gives the same bytes) into

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/publish/Seal.h"
 
+#include "conformance/publish/Archive.h"
 #include "conformance/report/StrictJson.h"
 #include "sdk/support/AtomicFile.h"
 #include "sdk/support/Hash.h"
@@ -30,8 +31,6 @@ constexpr const char *manifestName = "manifest.json";
 constexpr const char *signatureName = "manifest.sig";
 /// A manifest is read whole; a run has a handful of files.
 constexpr uintmax_t maxSmallFile = 1 << 20;
-/// As much as an archive of a submission may hold.
-constexpr uintmax_t maxFile = uintmax_t(2) << 30;
 
 using PublicKey = std::array<uint8_t, crypto_sign_PUBLICKEYBYTES>;
 using SecretKey = std::array<uint8_t, crypto_sign_SECRETKEYBYTES>;
@@ -88,10 +87,10 @@ Result<Hashes> hashFolder(const std::string &folder) {
                       "' is neither a file nor a folder; remove it");
     if (at->is_directory(code))
       continue;
-    if (uintmax_t bytes = at->file_size(code); !code && bytes > maxFile)
+    if (uintmax_t bytes = at->file_size(code); !code && bytes > maxArchiveBytes)
       return dataLoss("'" + at->path().string() + "' has " +
                       std::to_string(bytes) + " bytes, a file of a run has " +
-                      std::to_string(maxFile) + " or less; remove it");
+                      std::to_string(maxArchiveBytes) + " or less; remove it");
     auto hash = sha256OfFile(at->path().string());
     if (!hash)
       return hash.status();
