@@ -84,6 +84,14 @@ int64_t nearest(const ResizeMode &mode, float x) {
                                    : std::floor(x + 0.5f));
 }
 
+/// The element of an axis of `from` that result number `i` of `to` is.
+int64_t nearestPosition(const ResizeMode &mode, const AxisPlan &plan, int64_t i,
+                        int64_t from, int64_t to) {
+  float x =
+      original(mode, plan, i, static_cast<float>(from), static_cast<float>(to));
+  return std::clamp<int64_t>(nearest(mode, x), 0, from - 1);
+}
+
 /// The weights of four neighbours for a distance of t from the second.
 std::vector<float> cubicWeights(float a, float t) {
   auto near = [&](float d) { return ((a + 2) * d - (a + 3)) * d * d + 1; };
@@ -96,13 +104,12 @@ std::vector<Tap> tapsOf(const ResizeMode &mode, const AxisPlan &plan,
   size_t count = mode.mode == "nearest" ? 1 : mode.mode == "linear" ? 2 : 4;
   std::vector<Tap> taps(count);
   for (int64_t i = 0; i < to; ++i) {
-    float x = original(mode, plan, i, static_cast<float>(from),
-                       static_cast<float>(to));
     if (count == 1) {
-      taps[0].positions.push_back(
-          std::clamp<int64_t>(nearest(mode, x), 0, from - 1));
+      taps[0].positions.push_back(nearestPosition(mode, plan, i, from, to));
       continue;
     }
+    float x = original(mode, plan, i, static_cast<float>(from),
+                       static_cast<float>(to));
     int64_t first = static_cast<int64_t>(std::floor(x));
     float t = x - static_cast<float>(first);
     std::vector<float> weights;
@@ -193,14 +200,8 @@ bool repeatsEach(const ResizeMode &mode, const AxisPlan &plan, int64_t from,
   if (from == 0 || to % from != 0 || to > (int64_t(1) << 24) ||
       plan.length != static_cast<float>(to))
     return false;
-  auto isOf = [&](int64_t i) {
-    float x = original(mode, plan, i, static_cast<float>(from),
-                       static_cast<float>(to));
-    return std::clamp<int64_t>(nearest(mode, x), 0, from - 1) ==
-           i / (to / from);
-  };
   for (int64_t i = 0; i < to; ++i)
-    if (!isOf(i))
+    if (nearestPosition(mode, plan, i, from, to) != i / (to / from))
       return false;
   return true;
 }

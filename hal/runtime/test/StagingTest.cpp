@@ -13,6 +13,15 @@ using namespace backplane::sample;
 
 namespace {
 
+/// With an empty program for the driver `mini`.
+std::unique_ptr<fb::VariantT> variantFor(const char *target) {
+  auto variant = std::make_unique<fb::VariantT>();
+  variant->target = target;
+  variant->driver = variant->format = "mini";
+  variant->program = std::make_unique<fb::ProgramT>();
+  return variant;
+}
+
 /// y = x, z = the weight, and the state takes x's first bytes while w gets
 /// what it was before. Copies only, so any device runs it.
 void copies(Draft &draft, size_t weightBytes) {
@@ -28,11 +37,7 @@ void copies(Draft &draft, size_t weightBytes) {
   auto variable = std::make_unique<fb::VariableInfoT>();
   variable->type = tensor("state", DType::U8, {"16"});
   a.variables.push_back(std::move(variable));
-  auto variant = std::make_unique<fb::VariantT>();
-  variant->target = "toy";
-  variant->driver = "mini";
-  variant->format = "mini";
-  variant->program = std::make_unique<fb::ProgramT>();
+  auto variant = variantFor("toy");
   fb::ProgramT &p = *variant->program;
   p.slots.push_back(slot(fb::SlotKind::Input, 0));
   p.slots.push_back(slot(fb::SlotKind::Output, 0));
@@ -59,12 +64,8 @@ void sums(Draft &draft) {
   a.inputs.push_back(tensor("x", DType::U32, {"n"}));
   for (const char *name : {"y", "z", "w"})
     a.outputs.push_back(tensor(name, DType::U32, {"n"}));
-  auto variant = std::make_unique<fb::VariantT>();
-  variant->target = "toy";
-  variant->driver = "mini";
-  variant->format = "mini";
+  auto variant = variantFor("toy");
   variant->executables.push_back(executable("mini", {1}, "add", {1, 2}, 1));
-  variant->program = std::make_unique<fb::ProgramT>();
   fb::ProgramT &p = *variant->program;
   p.slots.push_back(slot(fb::SlotKind::Input, 0));
   for (uint32_t output : {0, 1, 2})
@@ -85,16 +86,12 @@ void sends(Draft &draft) {
   fb::ArtifactT &a = draft.artifact;
   for (const char *name : {"y", "z", "w"})
     a.outputs.push_back(tensor(name, DType::U8, {"16"}));
-  auto variant = std::make_unique<fb::VariantT>();
-  variant->target = "toy+toy2";
-  variant->driver = "mini";
-  variant->format = "mini";
+  auto variant = variantFor("toy+toy2");
   auto device = std::make_unique<fb::VariantDeviceT>();
   device->target = "toy2";
   device->driver = "mini";
   device->format = "mini";
   variant->devices.push_back(std::move(device));
-  variant->program = std::make_unique<fb::ProgramT>();
   fb::ProgramT &p = *variant->program;
   p.slots.push_back(slot(fb::SlotKind::Output, 0));
   p.slots.push_back(slot(fb::SlotKind::Output, 1));
