@@ -32,13 +32,19 @@ struct Dequantized {
   Value scales;   ///< of the same shape
 };
 
+/// What is widened from bytes to the value, whatever its shape; or null.
+CastOp wideningOf(Value value) {
+  while (isa_and_nonnull<BroadcastOp, ReshapeOp>(value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
+  auto cast = value.getDefiningOp<CastOp>();
+  return cast && isByteWidening(cast) ? cast : CastOp();
+}
+
 /// Whether the value is a byte everywhere: a zero point.
 bool isZeroPoint(Value value) {
   if (auto splat = dyn_cast_or_null<IntegerAttr>(splatOf(value)))
     return splat.getValue().sge(-128) && splat.getValue().sle(255);
-  while (isa_and_nonnull<BroadcastOp, ReshapeOp>(value.getDefiningOp()))
-    value = value.getDefiningOp()->getOperand(0);
-  return isByteWidening(value.getDefiningOp());
+  return bool(wideningOf(value));
 }
 
 bool isOfBytes(Value value) {
@@ -129,9 +135,8 @@ std::optional<Product> match(Operation *op) {
 
 /// The zero point of all elements; none where that is not known.
 std::optional<int64_t> zeroPointOf(Value value) {
-  while (isa_and_nonnull<BroadcastOp, ReshapeOp>(value.getDefiningOp()) ||
-         isByteWidening(value.getDefiningOp()))
-    value = value.getDefiningOp()->getOperand(0);
+  if (CastOp widening = wideningOf(value))
+    value = widening.getX();
   auto splat = dyn_cast_or_null<IntegerAttr>(splatOf(value));
   if (!splat)
     return std::nullopt;
@@ -140,26 +145,22 @@ std::optional<int64_t> zeroPointOf(Value value) {
              : splat.getValue().getSExtValue();
 }
 
-/// Integers that are bytes: those of a tensor, or what bytes less their zero
-/// point are when they are cast to i8.
-struct IntegerBytes {
-  Value bytes, toCast; ///< one of them
-};
-std::optional<IntegerBytes> readBytes(Value integers) {
-  auto widened = [](Value value) {
-    auto cast = value.getDefiningOp<CastOp>();
-    return cast && isByteWidening(cast) ? cast.getX() : Value();
-  };
-  if (Value bytes = isOfBytes(integers) ? integers : widened(integers))
-    return IntegerBytes{bytes, Value()};
+/// Integers that fit a byte: the bytes that they are, or what a cast to i8
+/// makes bytes of. Null: they need more.
+Value readBytes(Value integers) {
+  if (isOfBytes(integers))
+    return integers;
   auto difference = integers.getDefiningOp<SubOp>();
-  Value bytes = difference ? widened(difference.getA()) : Value();
-  auto zero = bytes ? zeroPointOf(difference.getB()) : std::nullopt;
+  auto cast = difference ? difference.getA().getDefiningOp<CastOp>()
+                         : integers.getDefiningOp<CastOp>();
+  if (!cast || !isByteWidening(cast))
+    return {};
+  auto zero = difference ? zeroPointOf(difference.getB()) : 0;
   if (zero == 0)
-    return IntegerBytes{bytes, Value()};
-  if (zero == 128 && getElementTypeOrSelf(bytes.getType()).isUnsignedInteger())
-    return IntegerBytes{Value(), integers};
-  return std::nullopt;
+    return cast.getX();
+  bool isUnsigned =
+      getElementTypeOrSelf(cast.getX().getType()).isUnsignedInteger();
+  return zero == 128 && isUnsigned ? integers : Value();
 }
 
 class Rewrite {
@@ -186,9 +187,9 @@ public:
 
   /// The product with the bytes of the weight.
   Value multiplyBytes() {
-    auto [bytes, toCast] = *readBytes(product.w.integers);
-    if (toCast)
-      bytes = converted(toCast, rewriter.getI8Type());
+    Value bytes = readBytes(product.w.integers);
+    if (!isOfBytes(bytes))
+      bytes = converted(bytes, rewriter.getI8Type());
     if (TransposeOp order = product.order)
       bytes = TransposeOp::create(
           rewriter, loc,
