@@ -70,17 +70,22 @@ Status keepProcessors(uint32_t count) {
       CPU_CLR(i, &set);
   std::error_code error;
   for (const auto &task :
-       std::filesystem::directory_iterator("/proc/self/task", error))
-    (void)sched_setaffinity(std::atoi(task.path().filename().c_str()),
-                            sizeof(set), &set); // one that ended has none
+       std::filesystem::directory_iterator("/proc/self/task", error)) {
+    long thread = std::strtol(task.path().filename().c_str(), nullptr, 10);
+    // One that has ended has no processors.
+    (void)sched_setaffinity(pid_t(thread), sizeof(set), &set);
+  }
   return error ? refused("list the threads of the process") : Status();
 }
 
-/// Memory that an application may hold beside that of its models.
+/// Memory that an application may hold beside that of its models, to the end of
+/// the process; where there is none it is as before.
 void takeMemory(uint64_t bytes) {
-  if (bytes) // without it the process is as before
-    (void)mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-               MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  if (!bytes)
+    return;
+  [[maybe_unused]] void *held =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+           MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 }
 
 /// Changes what is around this process. A locale that the machine lacks is no
