@@ -108,9 +108,11 @@ bool widensBytes(mlir::Operation *op);
 
 /// Where the left factor of a product is an 8-bit integer less one zero point
 /// for all, and the right one a weight: the zero point times the sums of the
-/// weight is subtracted from the product. Gives the contraction that is there
-/// then. Sums are added to `pool`.
+/// weight is subtracted from the product. Returns the contraction that is there
+/// then. Sums are added to `pool`. With `preferUnsigned`, signed bytes that are
+/// multiplied by a weight of signed bytes become unsigned on the way.
 llvm::FailureOr<mlir::Operation *> moveZeroPoint(mlir::Operation *contraction,
+                                                 bool preferUnsigned,
                                                  backplane::WeightPool &pool);
 
 /// Where the device has BP_FUSE_WIDENING: factors of contractions that are

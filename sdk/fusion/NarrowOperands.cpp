@@ -195,9 +195,11 @@ LogicalResult bp::narrowOperands(func::FuncOp main,
       contractions.push_back(&op);
   for (Operation *op : contractions) {
     auto range = boundsOf(op->getOperand(0));
+    auto narrow = range ? byteFor(*range) : std::nullopt;
+    bool preferUnsigned = devices[deviceOf(op)].fusion & BP_FUSE_MIXED_SIGNS;
     FailureOr<Operation *> product = op;
-    if (!range || !byteFor(*range))
-      product = moveZeroPoint(op, pool);
+    if (!narrow || (*narrow == backplane::DType::I8 && preferUnsigned))
+      product = moveZeroPoint(op, preferUnsigned, pool);
     if (failed(product))
       return failure();
     for (unsigned i : {0u, 1u})

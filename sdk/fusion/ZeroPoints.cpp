@@ -3,7 +3,8 @@
 // Zero points of bytes that are multiplied by weights. Bytes less a zero point
 // need nine bits; sum((x - z) * w) is sum(x * w) - z * sum(w), which needs
 // eight, and the sums of weights are known here. i32 wraps, so both are equal.
-// The padding of a convolution is z then, in a copy of the bytes.
+// The padding of a convolution is z then, in a copy of the bytes. Signed bytes
+// are unsigned ones less 128: x - z is (x + 128) - (z + 128).
 #include "sdk/fusion/AddWeight.h"
 #include "sdk/fusion/Fusion.h"
 
@@ -16,6 +17,9 @@ using namespace mlir;
 using namespace bp;
 
 namespace {
+
+/// What an unsigned byte is more than the signed one of the same number.
+constexpr int32_t kShift = 128;
 
 /// The weight that a factor is, or that it widens.
 WeightOp weightOf(Value factor) {
@@ -77,19 +81,43 @@ bool hasKnownShape(Operation *contraction, WeightOp weight) {
   return isa<ConvOp>(contraction);
 }
 
+/// Reads the left factor: bytes less a zero point, or bytes alone.
+bool readBytes(Value factor, Product &product) {
+  if (auto difference = factor.getDefiningOp<SubOp>()) {
+    if (!readZero(difference.getB(), product))
+      return false;
+    factor = difference.getA();
+  }
+  auto widening = factor.getDefiningOp<CastOp>();
+  if (!isByteWidening(widening))
+    return false;
+  product.bytes = widening.getX();
+  return true;
+}
+
 std::optional<Product> match(Operation *op, backplane::WeightPool &pool) {
   Product product{op};
-  auto difference = op->getOperand(0).getDefiningOp<SubOp>();
   WeightOp weight = weightOf(op->getOperand(1));
-  if (!difference || !weight || !hasKnownShape(op, weight) ||
-      !isByteWidening(difference.getA().getDefiningOp()) ||
-      !readZero(difference.getB(), product))
+  if (!weight || !hasKnownShape(op, weight) ||
+      !readBytes(op->getOperand(0), product))
     return std::nullopt;
-  product.bytes = cast<CastOp>(difference.getA().getDefiningOp()).getX();
   product.weight = pool.find(std::string_view(weight.getId()));
   if (!product.weight)
     return std::nullopt;
   return product;
+}
+
+bool isUnsigned(Value bytes) {
+  return getElementTypeOrSelf(bytes.getType()).isUnsignedInteger();
+}
+
+/// Whether each element of the weight fits a signed byte.
+bool isSigned(const backplane::Weight &weight) {
+  auto count = size_t(*weight.type.elementCount().constant());
+  return llvm::all_of(llvm::seq(count), [&](size_t i) {
+    int32_t element = elementOf(weight, i);
+    return element >= -128 && element <= 127;
+  });
 }
 
 /// The sum of each column, times the zero point where that is known.
@@ -114,9 +142,24 @@ bool hasPadding(ConvOp conv) {
 
 class Rewrite {
 public:
-  Rewrite(const Product &product)
+  Rewrite(Product &product)
       : builder(product.contraction), loc(product.contraction->getLoc()),
         product(product) {}
+
+  /// x + 128, less a zero point that is 128 more.
+  void makeUnsigned() {
+    Value words = converted(product.bytes, builder.getI32Type());
+    auto type = cast<RankedTensorType>(words.getType());
+    auto shift =
+        DenseElementsAttr::get(type, builder.getI32IntegerAttr(kShift));
+    Value shifts = place(ConstantOp::create(
+        builder, loc, type, shift, TypeAttr::get(type.getElementType()),
+        dims(dimsOf(type))));
+    product.bytes = converted(
+        place(AddOp::create(builder, loc, type, words, shifts)),
+        IntegerType::get(builder.getContext(), 8, IntegerType::Unsigned));
+    product.constant += kShift;
+  }
 
   /// The zero point as a byte of x; null: it may be none.
   Value zeroByte() {
@@ -152,10 +195,7 @@ public:
                               x, zero, dims(low), dims(high)));
     }
     // A cast of its own, which the product can widen.
-    Type word = builder.getI32Type();
-    return place(CastOp::create(builder, loc,
-                                cast<RankedTensorType>(x.getType()).clone(word),
-                                x, TypeAttr::get(word)));
+    return converted(x, builder.getI32Type());
   }
 
   /// The product of the bytes.
@@ -197,6 +237,11 @@ public:
   }
 
 private:
+  Value converted(Value value, Type element) {
+    auto type = cast<RankedTensorType>(value.getType()).clone(element);
+    return place(
+        CastOp::create(builder, loc, type, value, TypeAttr::get(element)));
+  }
   /// On the device of the contraction.
   Value place(Value value) {
     if (Attribute device = product.contraction->getAttr(deviceAttr))
@@ -209,15 +254,17 @@ private:
 
   OpBuilder builder;
   Location loc;
-  const Product &product;
+  Product &product;
 };
 
 /// The product of the bytes as they are, less its correction; gives the new
 /// product, or the old one where the padding has no bytes.
-FailureOr<Operation *> rewrite(const Product &product,
+FailureOr<Operation *> rewrite(Product product, bool makeUnsigned,
                                backplane::WeightPool &pool) {
   Operation *old = product.contraction;
   Rewrite rewrite(product);
+  if (makeUnsigned)
+    rewrite.makeUnsigned();
   Value zero;
   if (hasPadding(product.conv()) && !(zero = rewrite.zeroByte()))
     return old;
@@ -237,7 +284,15 @@ FailureOr<Operation *> rewrite(const Product &product,
 } // namespace
 
 FailureOr<Operation *> bp::moveZeroPoint(Operation *contraction,
+                                         bool preferUnsigned,
                                          backplane::WeightPool &pool) {
   auto product = match(contraction, pool);
-  return product ? rewrite(*product, pool) : contraction;
+  if (!product)
+    return contraction;
+  bool isDifference = isa<SubOp>(contraction->getOperand(0).getDefiningOp());
+  bool makeUnsigned = preferUnsigned && !isUnsigned(product->bytes) &&
+                      !product->zero && isSigned(*product->weight);
+  if (!isDifference && !makeUnsigned)
+    return contraction;
+  return rewrite(*product, makeUnsigned, pool);
 }

@@ -24,12 +24,11 @@ constexpr auto featuresVnni =
 constexpr auto featuresV3 = constantTexts("avx2", "fma", "f16c", "bmi", "bmi2");
 
 /// `cpu` and `features`, beyond those of it, are for LLVM.
-constexpr bp_target_t targetOf(std::string_view name,
-                               std::string_view description,
-                               std::span<const bp_string_t> required,
-                               uint32_t rank, uint32_t vectorBits,
-                               std::string_view cpu,
-                               std::string_view features = {}) {
+constexpr bp_target_t
+targetOf(std::string_view name, std::string_view description,
+         std::span<const bp_string_t> required, uint32_t rank,
+         uint32_t vectorBits, std::string_view cpu,
+         std::string_view features = {}, uint32_t moreFusion = 0) {
   return {
       .header = BP_HEADER(bp_target_t),
       .name = constantText(name),
@@ -51,7 +50,7 @@ constexpr bp_target_t targetOf(std::string_view name,
       .max_constants = BP_MAX_CONSTANTS,
       .fusion = BP_FUSE_ELEMENTWISE | BP_FUSE_EPILOGUE | BP_FUSE_PROLOGUE |
                 BP_FUSE_REDUCTION | BP_FUSE_WIDENING | BP_FUSE_WEIGHTS |
-                BP_FUSE_ATTENTION | BP_FUSE_VIEWS,
+                BP_FUSE_ATTENTION | BP_FUSE_VIEWS | moreFusion,
       .max_fused_ops = 32,
       .numerics = numericsList.data(),
       .numerics_count = numericsList.size(),
@@ -72,7 +71,8 @@ constexpr bp_target_t targetOf(std::string_view name,
 
 constexpr DataTarget targets[] = {
     {targetOf("x86-64-v4+vnni", "x86-64 with AVX-512 and its products of bytes",
-              featuresVnni, 42, 512, "x86-64-v4", "+avx512vnni"),
+              featuresVnni, 42, 512, "x86-64-v4", "+avx512vnni",
+              BP_FUSE_MIXED_SIGNS),
      stagesOf(TILE("512", "avx512 products=dpbusd,dpwssd"), DEVICE_512)},
     {targetOf("x86-64-v4", "x86-64 with AVX-512", featuresV4, 40, 512,
               "x86-64-v4"),
