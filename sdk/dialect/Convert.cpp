@@ -114,6 +114,21 @@ backplane::Dims bp::dimsOf(Type type) {
   return backplane::Dims(tensor.getShape().begin(), tensor.getShape().end());
 }
 
+std::optional<SmallVector<size_t>>
+bp::joinedAxes(const backplane::Dims &split, const backplane::Dims &whole) {
+  SmallVector<size_t> joined;
+  size_t at = 0;
+  for (const backplane::Dim &dim : whole) {
+    bool isOne = at < split.size() && split[at] == dim;
+    bool areTwo = at + 1 < split.size() && split[at] * split[at + 1] == dim;
+    if (!isOne && !areTwo)
+      return std::nullopt;
+    joined.push_back(isOne ? 1 : 2);
+    at += joined.back();
+  }
+  return at == split.size() ? std::optional(joined) : std::nullopt;
+}
+
 static void writeElement(backplane::Bytes &bytes, size_t index,
                          const APInt &bits, unsigned width) {
   uint64_t value = bits.getZExtValue();

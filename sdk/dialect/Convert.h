@@ -25,6 +25,11 @@ backplane::Result<backplane::TensorType> toTensorType(mlir::Type type);
 /// The dims of a tensor type that has passed verification.
 backplane::Dims dimsOf(mlir::Type type);
 
+/// For each axis of `whole` how many neighbours in `split` a reshape joins to
+/// it: one, or two. None where it does anything else.
+std::optional<llvm::SmallVector<size_t>>
+joinedAxes(const backplane::Dims &split, const backplane::Dims &whole);
+
 /// The elements as in memory, row-major; one element for a splat.
 backplane::Bytes toBytes(mlir::DenseElementsAttr elements);
 /// The inverse: as many elements as `type` has, or one that fills it. A type

@@ -2,10 +2,14 @@
 //
 // Weights of convolutions are put in blocks of outputs, as [outputs / 8,
 // inputs, window, 8]: a kernel that computes some outputs then reads memory
-// from its start to its end.
+// from its start to its end. Of bytes four inputs are neighbours, as [outputs,
+// inputs / 4, window, 4]: an instruction multiplies those at once, and they lie
+// under the same pixel.
 #include "sdk/fusion/BlockedWeight.h"
 
 #include "backplane/compiler.h"
+
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 
 #include <algorithm>
 
@@ -15,6 +19,8 @@ using namespace bp;
 /// Outputs of a block, which are rows of a kernel, and of one for few pixels,
 /// which are its lanes.
 static constexpr int64_t kBlock = 8, kLaneBlock = 16;
+/// Inputs that are neighbours in a weight of bytes.
+static constexpr int64_t kInputs = 4;
 
 /// Whether the result has several pixels, as far as is known: one is a product
 /// with a vector, which reads rows of the weight.
@@ -59,32 +65,88 @@ static bool hasWidePadding(ConvOp op) {
   return (pixels * window - inside) * share >= pixels * window;
 }
 
+/// Whether some outputs of f32 are a block.
+static bool hasBlocks(ConvOp op) {
+  return getElementTypeOrSelf(op.getW().getType()).isF32() &&
+         dimsOf(op.getType())[1].constant().value_or(1) % kBlock == 0;
+}
+
+/// Whether outputs are lanes.
+static bool isInLanes(ConvOp op) {
+  return (hasFewPixels(op) || hasWidePadding(op)) &&
+         dimsOf(op.getType())[1].constant().value_or(1) % kLaneBlock == 0;
+}
+
+/// Whether unsigned bytes are multiplied by signed ones.
+static bool hasMixedSigns(ConvOp op) {
+  auto elementOf = [](Value factor) {
+    auto widening = factor.getDefiningOp<CastOp>();
+    return isByteWidening(widening)
+               ? getElementTypeOrSelf(widening.getX().getType())
+               : Type();
+  };
+  Type x = elementOf(op.getX()), w = elementOf(op.getW());
+  return x && w && x.isUnsignedInteger() && !w.isUnsignedInteger();
+}
+
+/// Whether some inputs of bytes are neighbours. An image whose pixels are read
+/// in order is packed as quickly as it is.
+static bool hasInputs(ConvOp op, const FusionOptions &device) {
+  auto type = cast<RankedTensorType>(op.getW().getType());
+  auto several = [](int64_t size) { return size > 1; };
+  bool inOrder = !llvm::any_of(type.getShape().drop_front(2), several) &&
+                 !llvm::any_of(op.getStrides(), several);
+  int64_t inputs = type.getDimSize(1);
+  return (device.fusion & BP_FUSE_MIXED_SIGNS) && hasMixedSigns(op) &&
+         inputs > 0 && inputs % kInputs == 0 && (!inOrder || isInLanes(op));
+}
+
 static bool isArranged(ConvOp op, ArrayRef<FusionOptions> devices,
                        const backplane::WeightPool &pool) {
-  return isKnown(op.getW().getDefiningOp<WeightOp>(), pool) &&
-         (devices[deviceOf(op)].fusion & BP_FUSE_WEIGHTS) != 0 &&
-         !op->hasAttr(kernelAttr) && op.getGroups() == 1 &&
-         getElementTypeOrSelf(op.getW().getType()).isF32() &&
-         dimsOf(op.getType())[1].constant().value_or(1) % kBlock == 0 &&
-         hasPixels(op);
+  const FusionOptions &device = devices[deviceOf(op)];
+  WeightOp weight = storedWeight(op.getW());
+  bool isStored = weight && (weight.getResult() == op.getW() ||
+                             widensBytes(op.getW().getDefiningOp()));
+  return isStored && isKnown(weight, pool) &&
+         (device.fusion & BP_FUSE_WEIGHTS) != 0 && !op->hasAttr(kernelAttr) &&
+         op.getGroups() == 1 && hasPixels(op) &&
+         (hasBlocks(op) || hasInputs(op, device));
+}
+
+/// Outputs of a block; 1: they are as they were.
+static int64_t blockOf(ConvOp op) {
+  if (isInLanes(op))
+    return kLaneBlock;
+  return hasBlocks(op) ? kBlock : 1;
+}
+
+/// Splits axes 0 and 1, where their last parts are more than 1, which then come
+/// last.
+static BlockedLayout layoutOf(const backplane::Dims &whole, int64_t outputs,
+                              int64_t inputs) {
+  BlockedLayout layout{.whole = whole};
+  SmallVector<int64_t> last;
+  auto split = [&](size_t axis, int64_t part) {
+    layout.order.push_back(int64_t(layout.split.size()));
+    if (part == 1)
+      return layout.split.push_back(whole[axis]);
+    layout.split.emplace_back(*whole[axis].constant() / part);
+    last.push_back(int64_t(layout.split.size()));
+    layout.split.emplace_back(part);
+  };
+  split(0, outputs);
+  split(1, inputs);
+  for (size_t axis = 2; axis < whole.size(); ++axis)
+    split(axis, 1);
+  llvm::append_range(layout.order, last);
+  layout.view = invertPermutationVector(layout.order);
+  return layout;
 }
 
 static LogicalResult arrange(ConvOp op, const FusionOptions &device,
                              backplane::WeightPool &pool) {
-  BlockedLayout layout{.whole = dimsOf(op.getW().getType())};
-  int64_t outputs = *layout.whole[0].constant();
-  bool inLanes =
-      (hasFewPixels(op) || hasWidePadding(op)) && outputs % kLaneBlock == 0;
-  int64_t block = inLanes ? kLaneBlock : kBlock;
-  layout.split = {backplane::Dim(outputs / block), backplane::Dim(block)};
-  layout.split.insert(layout.split.end(), layout.whole.begin() + 1,
-                      layout.whole.end());
-  auto last = int64_t(layout.split.size()) - 1;
-  layout.order = {0};
-  llvm::append_range(layout.order, llvm::seq<int64_t>(2, last + 1));
-  layout.order.push_back(1);
-  layout.view = {0, last};
-  llvm::append_range(layout.view, llvm::seq<int64_t>(1, last));
+  BlockedLayout layout = layoutOf(dimsOf(op.getW().getType()), blockOf(op),
+                                  hasBlocks(op) ? 1 : kInputs);
   return storeInBlocks(op.getWMutable(), layout, device, pool);
 }
 

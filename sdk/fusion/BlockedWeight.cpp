@@ -98,11 +98,7 @@ bool bp::isBlockedWeight(Value value) {
   if (!transpose || !isStoredWeight(transpose.getX()))
     return false;
   Dims split = dimsOf(transpose.getType()), whole = dimsOf(reshape.getType());
-  if (split.size() != whole.size() + 1)
-    return false;
-  auto last = whole.end() - 1;
-  return std::equal(split.begin() + 2, split.end(), whole.begin() + 1) ||
-         std::equal(whole.begin(), last, split.begin());
+  return split.size() > whole.size() && joinedAxes(split, whole);
 }
 
 bool bp::isKnown(WeightOp weight, const backplane::WeightPool &pool) {

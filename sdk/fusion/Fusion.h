@@ -130,9 +130,9 @@ llvm::LogicalResult splitPhases(mlir::func::FuncOp main,
                                 llvm::ArrayRef<FusionOptions> devices,
                                 backplane::WeightPool &pool);
 
-/// Where the device has BP_FUSE_WEIGHTS: weights of convolutions of f32 and one
-/// group are put in blocks of outputs (BlockedWeight.h); the convolution takes
-/// a reshape of a transpose of them.
+/// Where the device has BP_FUSE_WEIGHTS: weights of convolutions of one group
+/// are put in blocks of outputs, those of bytes in blocks of inputs as well
+/// (BlockedWeight.h); the convolution takes a reshape of a transpose of them.
 llvm::LogicalResult arrangeWeights(mlir::func::FuncOp main,
                                    llvm::ArrayRef<FusionOptions> devices,
                                    backplane::WeightPool &pool);

@@ -127,35 +127,43 @@ Value convolveGroups(Lowering &lowering, const Convolution &c) {
 }
 
 /// What a weight is a reshape of that does no more than to join blocks of
-/// outputs, or null.
-Value outputBlocks(Value weight) {
+/// outputs, or of inputs, or null.
+Value joinedBlocks(Value weight) {
   auto reshape = weight.getDefiningOp<ReshapeOp>();
   if (!reshape)
     return {};
-  std::vector<Dim> split = dimsOf(reshape.getX().getType());
-  std::vector<Dim> whole = dimsOf(weight.getType());
-  bool joins = split.size() == whole.size() + 1 &&
-               std::equal(split.begin() + 2, split.end(), whole.begin() + 1);
-  return joins ? reshape.getX() : Value();
+  backplane::Dims split = dimsOf(reshape.getX().getType());
+  auto joined = joinedAxes(split, dimsOf(weight.getType()));
+  bool joins = joined && split.size() > joined->size() &&
+               llvm::all_of(ArrayRef(*joined).drop_front(2),
+                            [](size_t count) { return count == 1; });
+  bool isKnown = joins && split[(*joined)[0] + (*joined)[1] - 1].constant();
+  return isKnown ? reshape.getX() : Value();
 }
 
-/// As one group, with the outputs in blocks as those of the weight.
+/// As one group, with outputs and inputs in blocks as those of the weight.
 Value convolveBlocks(Lowering &lowering, const Convolution &c, Value blocks) {
   LoopNest nest{lowering.builder.getContext(), {}};
-  AffineExpr batch = nest.parallel(), block = nest.parallel(),
-             output = nest.parallel();
+  backplane::Dims dims = dimsOf(blocks.getType());
+  auto parts = *joinedAxes(dims, c.weightDims);
+  AffineExpr batch = nest.parallel();
+  Exprs outputs = nest.parallels(parts[0]);
   Exprs at = nest.parallels(c.spatial());
-  AffineExpr input = nest.reduction();
+  Exprs inputs = nest.reductions(parts[1]);
   Exprs window = nest.reductions(c.spatial());
+  AffineExpr input = inputs.front();
+  if (inputs.size() > 1)
+    input = input * *dims[parts[0] + 1].constant() + inputs.back();
   View weight = lowering.permutedView(blocks);
-  std::vector<Dim> dims = dimsOf(blocks.getType());
-  auto resultDims = splitAt(c.resultDims, 1, dims[0], dims[1]);
+  auto resultDims = c.resultDims;
+  if (outputs.size() > 1)
+    resultDims = splitAt(c.resultDims, 1, dims[0], dims[1]);
   AffineMap weightAt =
-      weight.map.compose(nest.map(joined({{block, output, input}, window})));
+      weight.map.compose(nest.map(joined({outputs, inputs, window})));
   Value result = contract(lowering, c, weight.base, resultDims, nest,
                           Exprs(weightAt.getResults()), {batch, input},
                           windowed(at, window, c.strides, c.dilations),
-                          joined({{batch, block, output}, at}));
+                          joined({{batch}, outputs, at}));
   return reshaped(lowering, result, resultDims, c.resultDims);
 }
 
@@ -182,7 +190,7 @@ LogicalResult lower::lowerConv(Lowering &lowering, ConvOp op) {
   c.element = elementOf(op.getX().getType());
   c.groups = op.getGroups();
   if (c.groups == 1)
-    c.blocks = outputBlocks(op.getW());
+    c.blocks = joinedBlocks(op.getW());
   if (!c.blocks)
     c.weight = lowering.tensor(op.getW());
   c.weightDims = dimsOf(op.getW().getType());

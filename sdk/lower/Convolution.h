@@ -13,8 +13,8 @@ namespace bp::lower {
 /// channels may be split into groups, and a weight [o, c / groups, window…].
 struct Convolution {
   Value image, weight;
-  /// The weight with its outputs in blocks, as a `bp` value; null: there are
-  /// none, else `weight` is null.
+  /// The weight with its outputs or inputs in blocks, as a `bp` value; null:
+  /// there are none, else `weight` is null.
   Value blocks = {};
   /// Of the spatial axes of the image: 0 where an element was put in that is
   /// not to be multiplied; null: all are.

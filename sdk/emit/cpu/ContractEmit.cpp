@@ -88,6 +88,12 @@ static bool takesBlocks(int64_t columns, const VectorWidth &width) {
          columns <= 4 * width.count;
 }
 
+/// Whether bytes in blocks of rows are multiplied where they lie.
+static bool multipliesBlocks(const Contraction &c, const VnniPlan &vnni) {
+  return vnni.narrow && vnni.block == 1 && vnni.perLane == c.depthOfBlock &&
+         getElementTypeOrSelf(c.lhs.memref) == vnni.narrow;
+}
+
 /// Whether bytes in blocks of columns are multiplied where they lie, as many
 /// rows at once as an instruction takes, which then may not end beyond k. Where
 /// these are several each tile puts them in order anew, which few tiles do at
@@ -110,7 +116,7 @@ static bool placeImage(ImageTile &image, const ContractPlan &plan,
   int64_t columns = plan.transposed ? plan.groupM : plan.groupN;
   // Panels, or tiles of pixels, end behind it.
   int64_t slack = (std::max(plan.vectors, plan.rows) + 1) * machine.width.count;
-  image.place(columns, plan.depth / image.window(), slack);
+  image.place(columns, plan.depth, slack);
   bool pays = plan.transposed || image.channelPitch <= image.window() * columns;
   return pays && image.elements * 4 <= machine.cacheBytes / 2;
 }
@@ -201,8 +207,10 @@ static bool isTransposed(const Contraction &c, int64_t pixels,
   // What a convolution of few pixels has (sdk/fusion/ArrangeWeights.cpp).
   constexpr int64_t block = 16;
   bool rowsLie = image || (c.nMergedInB && c.k.size() == 1);
+  bool asStored =
+      c.takesAsStored(c.right, c.rhs) || (c.depthOfBlock > 1 && image);
   return c.blockOfA == block && pixels > 0 && rowsLie &&
-         takesBlocks(block, machine.width) && c.takesAsStored(c.right, c.rhs);
+         takesBlocks(block, machine.width) && asStored;
 }
 
 /// The same with A and B, and rows and columns, in each other's place.
@@ -232,20 +240,20 @@ static ContractPlan planTransposed(const ContractShape &shape) {
 
 /// False where the image does not fit the cache.
 static bool emitTransposed(const VectorBuilder &b, const Contraction &c,
-                           std::optional<ImageTile> image,
+                           const VnniPlan &vnni, std::optional<ImageTile> image,
                            const ContractMachine &machine) {
   Contraction computed = transpose(c);
   ContractShape shape =
-      readShape(computed, VnniPlan(), machine, image ? image->window() : 1);
+      readShape(computed, vnni, machine, image ? image->depth() : 1);
   shape.fewRows = shape.rowsOfA = true;
   // Lower tiles read the weight too often.
   for (size_t rows = 3; image && rows < shape.leftOut.size(); ++rows)
     shape.leftOut[rows] = image->leftOut(int64_t(rows));
-  ContractProblem problem = {computed, planTransposed(shape), VnniPlan(), {}};
+  ContractProblem problem = {computed, planTransposed(shape), vnni, {}};
   if (image && !placeImage(*image, problem.plan, machine))
     return false;
   problem.image = image;
-  ContractProblem result = {c, problem.plan, VnniPlan(), readOperands(b, c),
+  ContractProblem result = {c, problem.plan, vnni, readOperands(b, c),
                             problem.image};
   problem.operands = transpose(result.operands);
   std::swap(result.plan.groupM, result.plan.groupN);
@@ -265,18 +273,20 @@ static ContractProblem planProblem(const VectorBuilder &b, Contraction c,
                                    const VnniPlan &vnni,
                                    std::optional<ImageTile> image,
                                    const ContractMachine &machine) {
-  auto planWith = [&](int64_t window) {
+  auto planWith = [&](int64_t window, bool copiesImage) {
     ContractShape shape = readShape(c, vnni, machine, window);
+    shape.copiesImage = copiesImage;
     ContractPlan plan = planContraction(shape);
     plan.wholeTiles = shape.m > 0 && shape.m % plan.rows == 0;
     return plan;
   };
   if (image) {
-    ContractPlan plan = planWith(image->window());
+    ContractPlan plan = planWith(image->depth(), true);
     if (placeImage(*image, plan, machine))
       return {c, plan, vnni, readOperands(b, c), image};
   }
-  return {c, planWith(vnni.narrow ? 1 : c.window), vnni, readOperands(b, c)};
+  return {c, planWith(vnni.narrow ? 1 : c.window, false), vnni,
+          readOperands(b, c)};
 }
 
 void emitContraction(OpBuilder &builder, const Contraction &contraction,
@@ -286,6 +296,8 @@ void emitContraction(OpBuilder &builder, const Contraction &contraction,
     c.blockOfB = 0;
   SmallVector<int64_t> sizes = c.op.getStaticLoopRanges();
   VnniPlan vnni = planVnni(c, machine.products, staticProduct(c.m, sizes));
+  if (c.depthOfBlock > 1 && !multipliesBlocks(c, vnni))
+    c.blockOfA = 0;
   bool isNarrow = vnni.narrow || c.accumulator.isF32();
   if (!isNarrow || machine.width.scalable ||
       c.blockToPack % machine.width.count != 0)
@@ -293,11 +305,11 @@ void emitContraction(OpBuilder &builder, const Contraction &contraction,
   if (readsBytes(c, vnni, machine.width))
     std::swap(c.blockOfB, c.blockToPack);
   std::optional<ImageTile> image;
-  if (!vnni.narrow && !machine.width.scalable)
-    image = matchImageTile(c);
+  if (vnni.block == 1 && !machine.width.scalable)
+    image = matchImageTile(c, vnni.perLane);
   VectorBuilder b(builder, c.op.getLoc(), machine.width);
   if (isTransposed(c, staticProduct(c.n, sizes), image, machine) &&
-      emitTransposed(b, c, image, machine))
+      emitTransposed(b, c, vnni, image, machine))
     return;
   ContractProblem problem = planProblem(b, c, vnni, image, machine);
   auto groups = makeGroups(b, problem);

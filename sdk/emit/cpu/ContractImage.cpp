@@ -10,7 +10,7 @@ namespace backplane {
 
 ImageBuilder::ImageBuilder(const ContractScope &scope)
     : ContractScope(scope), memory(scratch(scope.image->elements, element)),
-      tile(*scope.image) {}
+      tile(*scope.image), narrow(scope) {}
 
 /* ---- Where pixels are ---- */
 
@@ -65,8 +65,8 @@ Value ImageBuilder::splat(Value scalar) {
 }
 
 void ImageBuilder::copy(Value firstK, Value countK) {
-  Value window = index(tile.window()), width = index(tile.line().pixels);
-  Value channels = ceilDiv(countK, window), first = floorDiv(firstK, window);
+  Value depth = index(tile.depth()), width = index(tile.line().pixels);
+  Value channels = ceilDiv(countK, depth), first = floorDiv(firstK, depth);
   Value lines = index(1);
   if (!tile.oneLine())
     lines = add(ceilDiv(add(mod(firstN, width), countN), width),
@@ -74,8 +74,8 @@ void ImageBuilder::copy(Value firstK, Value countK) {
   forRange(index(0), channels, 1, [&](Value channel) {
     Value source = originOf(operands.b);
     if (tile.channelAxis)
-      source = add(source,
-                   mul(add(first, channel), axisStrideOfB(*tile.channelAxis)));
+      source = add(source, mul(mul(add(first, channel), tile.perLane),
+                               axisStrideOfB(*tile.channelAxis)));
     copyChannel(source, mul(channel, tile.channelPitch), lines);
   });
 }
@@ -137,16 +137,17 @@ void ImageBuilder::findSource(Line &line) {
 void ImageBuilder::copyLine(const Line &line) {
   Value end = tile.oneLine() ? countN : index(tile.line().pixels);
   auto store = [&](Value pixel, Value pixels) {
-    storeVector(convertRight(pixels), memory, add(line.to, pixel));
+    storeVector(pixels, memory, add(line.to, pixel));
   };
   auto copyPixels = [&] {
     forRange(index(0), end, laneCount,
              [&](Value pixel) { store(pixel, loadPixels(line, pixel)); });
   };
   auto fill = [&] {
-    Value nothing = paddingOfB();
+    SmallVector<Value> nothing(tile.perLane, paddingOfB());
+    Value pixels = packed(nothing);
     forRange(index(0), end, laneCount,
-             [&](Value pixel) { store(pixel, nothing); });
+             [&](Value pixel) { store(pixel, pixels); });
   };
   if (!line.inside)
     return copyPixels();
@@ -174,6 +175,12 @@ Value ImageBuilder::loadPixels(const Line &line, Value pixel) {
   return result;
 }
 
+/// What a copy has of these elements, one of each channel of a pixel.
+Value ImageBuilder::packed(ArrayRef<Value> elements) {
+  return vnni.narrow ? narrow.packElements(elements)
+                     : convertRight(elements.front());
+}
+
 /// A vector of neighbours in the image, from an index of its line on.
 Value ImageBuilder::loadPart(const Line &line, Value at) {
   Value start = add(line.source, at), nothing = paddingOfB();
@@ -183,6 +190,14 @@ Value ImageBuilder::loadPart(const Line &line, Value at) {
   Value whole = arith::AndIOp::create(builder, loc, inside,
                                       lessOrEqual(add(at, laneCount), size));
   auto type = cast<VectorType>(nothing.getType());
+  auto loadChannels = [&](function_ref<Value(Value)> load) {
+    SmallVector<Value> channels;
+    for (int64_t channel = 0; channel < tile.perLane; ++channel)
+      channels.push_back(load(
+          channel ? add(start, mul(axisStrideOfB(*tile.channelAxis), channel))
+                  : start));
+    return packed(channels);
+  };
   auto loadInside = [&]() -> Value {
     Value lanes = vector::StepOp::create(builder, loc,
                                          vectorType(builder.getIndexType()));
@@ -191,12 +206,18 @@ Value ImageBuilder::loadPart(const Line &line, Value at) {
     lanes = arith::AddIOp::create(builder, loc, lanes, splat(at));
     Value mask = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
                                        lanes, splat(size));
-    return vector::MaskedLoadOp::create(builder, loc, type, operands.b.memref,
-                                        ValueRange(start), mask, nothing);
+    return loadChannels([&](Value from) -> Value {
+      return vector::MaskedLoadOp::create(builder, loc, type, operands.b.memref,
+                                          ValueRange(from), mask, nothing);
+    });
   };
   return either(
-      whole, type,
-      [&] { return loadContiguous(operands.b.memref, start, Value()); },
+      whole, vectorType(element),
+      [&] {
+        return loadChannels([&](Value from) {
+          return loadContiguous(operands.b.memref, from, Value());
+        });
+      },
       loadInside);
 }
 

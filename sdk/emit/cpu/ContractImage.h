@@ -6,6 +6,7 @@
 #define BACKPLANE_EMIT_CPU_CONTRACTIMAGE_H
 
 #include "sdk/emit/cpu/ContractScope.h"
+#include "sdk/emit/cpu/ContractVnni.h"
 
 namespace backplane {
 
@@ -49,10 +50,12 @@ private:
   void copyLine(const Line &line);
   mlir::Value loadPixels(const Line &line, mlir::Value pixel);
   mlir::Value loadPart(const Line &line, mlir::Value at);
+  mlir::Value packed(llvm::ArrayRef<mlir::Value> elements);
   mlir::Value firstPixel() const;
   mlir::Value splat(mlir::Value scalar);
 
   const ImageTile &tile;
+  VnniBuilder narrow;
 };
 
 } // namespace backplane

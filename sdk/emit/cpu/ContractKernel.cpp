@@ -53,8 +53,8 @@ MicroKernel::Source MicroKernel::sourceA(Value panelA, Value firstK) {
             add(add(start, mul(row, stride)), mul(firstK, strideK)), stride,
             strideK};
   start = add(start, dot(operands.a, c.m, split(row, c.m)));
-  return {operands.a.memref, add(start, mul(firstK, c.blockOfA)), index(1),
-          index(c.blockOfA)};
+  return {operands.a.memref, add(start, mul(firstK, c.blockOfA)),
+          index(c.depthOfBlock), index(c.blockOfA)};
 }
 
 /// Where the tile after this one starts in A, in the same block of k or in the
@@ -71,8 +71,8 @@ Value MicroKernel::startOfNext(Value panelA, Value firstK) {
 MicroKernel::Source MicroKernel::sourceB(Value panelB, Value firstK) {
   if (plan.packB)
     return {packedB, mul(panelB, depthB()), index(1), panelN()};
-  Value stride = groupStride(operands.b, c.k);
   if (c.blockOfB) {
+    Value stride = index(c.blockOfB);
     Value strideBlock = operands.b.strides[c.n.front()];
     Value block = floorDiv(add(firstN, panelB), index(c.blockOfB));
     Value start = add(originOf(operands.b), mul(block, strideBlock));
@@ -80,6 +80,7 @@ MicroKernel::Source MicroKernel::sourceB(Value panelB, Value firstK) {
             index(1),          mul(stride, vnni.perLane),
             Value(),           strideBlock};
   }
+  Value stride = groupStride(operands.b, c.k);
   Value start = add(originOf(operands.b), add(firstN, panelB));
   return {operands.b.memref, add(start, mul(firstK, stride)), index(1), stride};
 }
@@ -89,16 +90,20 @@ Value MicroKernel::vectorOfB(const Source &from, int64_t v) const {
   if (!from.strideBlock)
     return lanesOf(v);
   int64_t column = v * width.count;
-  return add(mul(from.strideBlock, column / c.blockOfB), column % c.blockOfB);
+  return add(mul(from.strideBlock, column / c.blockOfB),
+             column % c.blockOfB * c.depthOfBlock);
 }
 
 /// A row of bytes in blocks of columns; of the several rows that an instruction
-/// multiplies, those of a block are neighbours.
+/// multiplies, those of a block are neighbours, or those of a column.
 SmallVector<Value> MicroKernel::loadBytes(const Source &fromB, Value row,
                                           int64_t vectors) {
   SmallVector<Value> result;
   Value block;
-  for (int64_t v = 0; v < vectors; ++v) {
+  for (int64_t v = 0; c.depthOfBlock > 1 && v < vectors; ++v)
+    result.push_back(
+        narrow.loadLanes(fromB.memref, add(row, vectorOfB(fromB, v))));
+  for (int64_t v = 0; c.depthOfBlock == 1 && v < vectors; ++v) {
     int64_t column = v * width.count % c.blockOfB;
     if (column == 0)
       block = loadContiguous(fromB.memref, add(row, vectorOfB(fromB, v)),
@@ -330,7 +335,7 @@ void MicroKernel::multiplyWindows(const PixelPanel &panel, Value countK,
           addRowOf(channel, index(row), index(image->offsetOfRow(row)), result);
     return result;
   };
-  Value channels = ceilDiv(countK, index(image->window()));
+  Value channels = ceilDiv(countK, index(image->depth()));
   storeTile(accumulate(index(0), channels, zeros, addChannel));
 }
 

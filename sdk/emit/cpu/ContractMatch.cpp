@@ -45,7 +45,7 @@ struct Matcher {
   bool assignLoops();
   void mergeGroups(ArrayRef<unsigned> order);
   bool mergeableInC(unsigned a, unsigned b) const;
-  bool inBlocksOfA(unsigned a, unsigned b) const;
+  int64_t depthOfBlocks(unsigned a, unsigned b) const;
   int64_t findBlockOfB() const;
   int64_t findWindow() const;
   bool worthwhile() const;
@@ -273,8 +273,9 @@ bool Matcher::mergeableInC(unsigned a, unsigned b) const {
 }
 
 /// Whether `a` numbers blocks of A's rows, `b` the rows inside, all of k lies
-/// between, and elements are multiplied as they are.
-bool Matcher::inBlocksOfA(unsigned a, unsigned b) const {
+/// between, and elements are multiplied as they are: 1. Where they are bytes
+/// and the last loop of k lies behind the rows, the size of that; else 0.
+int64_t Matcher::depthOfBlocks(unsigned a, unsigned b) const {
   ArrayRef<AffineExpr> axes = c.lhs.map.getResults();
   auto is = [&](AffineExpr axis, unsigned loop) {
     return axis == getAffineDimExpr(loop, c.lhs.map.getContext());
@@ -285,11 +286,19 @@ bool Matcher::inBlocksOfA(unsigned a, unsigned b) const {
     auto loop = dyn_cast<AffineDimExpr>(axis);
     return loop && !c.destinationMap.isFunctionOfDim(loop.getPosition());
   };
-  return axes.size() > 2 && is(axes.front(), a) && is(axes.back(), b) &&
-         llvm::all_of(axes.drop_front().drop_back(), inK) &&
-         !ShapedType::isDynamic(sizes[b]) && isa<BlockArgument>(c.left) &&
-         c.lhs.widening == ContractionOperand::Widening::None &&
-         c.left.getType() == c.accumulator && mergeableInC(a, b);
+  bool isNarrow = c.lhs.widening != ContractionOperand::Widening::None;
+  int64_t depth = 1;
+  if (isNarrow && axes.size() > 3 && isa<AffineDimExpr>(axes.back()) &&
+      inK(axes.back())) {
+    depth = sizes[cast<AffineDimExpr>(axes.back()).getPosition()];
+    axes = axes.drop_back();
+  }
+  bool areBlocks = axes.size() > 2 && is(axes.front(), a) &&
+                   is(axes.back(), b) &&
+                   llvm::all_of(axes.drop_front().drop_back(), inK) &&
+                   !ShapedType::isDynamic(sizes[b]) && mergeableInC(a, b);
+  bool asTheyAre = isNarrow ? depth > 1 : c.left.getType() == c.accumulator;
+  return areBlocks && asTheyAre && isa<BlockArgument>(c.left) ? depth : 0;
 }
 
 /// Takes n from the end of C's axes and m from what is left, as far as they
@@ -307,10 +316,12 @@ void Matcher::mergeGroups(ArrayRef<unsigned> order) {
                                   mergeableInC(loop, c.m.front()));
     bool blocked =
         !c.m.empty() && !c.outer.empty() && llvm::is_contained(c.outer, loop);
-    bool inBlocks = c.m.size() == 1 && inBlocksOfA(loop, c.m.front());
-    if (isM(loop) && inBlocks && !blocked)
+    int64_t depth = c.m.size() == 1 ? depthOfBlocks(loop, c.m.front()) : 0;
+    if (isM(loop) && depth && !blocked) {
       c.blockOfA = sizes[c.m.front()];
-    if (isM(loop) && (merges || inBlocks) && !blocked)
+      c.depthOfBlock = depth;
+    }
+    if (isM(loop) && (merges || depth) && !blocked)
       c.m.insert(c.m.begin(), loop);
     else
       c.outer.insert(c.outer.begin(), loop);

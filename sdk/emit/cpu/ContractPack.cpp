@@ -47,9 +47,18 @@ Value ContractPacker::offsetInA(Value row, Value k) {
   return add(add(pair, step), add(mul(second, stepK()), inside));
 }
 
+/// Where a row of the group begins in A.
+Value ContractPacker::startOfRow(Value row) {
+  const FlatOperand &a = operands.a;
+  row = add(firstM, row);
+  Value offset = c.depthOfBlock > 1 ? dot(a, c.m, split(row, c.m))
+                                    : mul(row, groupStride(a, c.m));
+  return add(originOf(a), offset);
+}
+
 void ContractPacker::copyVector(const RowsOfA &from, Value row, Value k,
                                 Value mask) {
-  Value at = add(add(from.start, mul(row, from.strideM)), add(from.firstK, k));
+  Value at = add(startOfRow(row), add(from.firstK, k));
   Value value = loadContiguous(operands.a.memref, at, mask, chunkOfA());
   storeVector(packedLeft(value), packedA, offsetInA(row, k));
 }
@@ -67,8 +76,8 @@ Value ContractPacker::elementOfA(const RowsOfA &from, Value row, Value k) {
   Value position = add(from.firstK, k);
   Value at = c.kMergedInA ? mul(position, from.strideK)
                           : dot(operands.a, c.k, split(position, c.k));
-  at = add(add(from.start, mul(row, from.strideM)), at);
-  Value value = memref::LoadOp::create(builder, loc, operands.a.memref, at);
+  Value value = memref::LoadOp::create(builder, loc, operands.a.memref,
+                                       add(startOfRow(row), at));
   return packedLeft(value);
 }
 
@@ -99,8 +108,7 @@ void ContractPacker::clearRows(Value end, Value countK, Value chunk) {
 
 void ContractPacker::packA(Value firstK, Value countK) {
   const FlatOperand &a = operands.a;
-  RowsOfA from = {groupStride(a, c.m), groupStride(a, c.k), {}, firstK, {}, {}};
-  from.start = add(originOf(a), mul(firstM, from.strideM));
+  RowsOfA from = {groupStride(a, c.k), firstK, {}, {}};
   from.chunk = chunkOfA().lanes(builder, loc);
   Value end = mul(ceilDiv(countM, index(plan.rows)), plan.rows);
   bool contiguous = c.kMergedInA && !c.k.empty() && a.unitStride(c.k.back());

@@ -39,12 +39,13 @@ private:
   /// Elements of A: (row, k) of the block is at start + row * strideM +
   /// (firstK + k) * strideK.
   struct RowsOfA {
-    mlir::Value strideM, strideK, start, firstK;
+    mlir::Value strideK, firstK;
     mlir::Value chunk; ///< elements that are copied at once
     mlir::Value whole; ///< elements in whole chunks
   };
   VectorWidth chunkOfA() const;
   mlir::Value offsetInA(mlir::Value row, mlir::Value k);
+  mlir::Value startOfRow(mlir::Value row);
   mlir::Value elementOfA(const RowsOfA &from, mlir::Value row, mlir::Value k);
   void copyVector(const RowsOfA &from, mlir::Value row, mlir::Value k,
                   mlir::Value mask);

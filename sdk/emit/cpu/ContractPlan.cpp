@@ -8,7 +8,8 @@ namespace backplane {
 
 /// What an unknown size is taken for.
 static constexpr int64_t kUnknown = 512;
-/// Multiply-adds of a work-group: about 20 us at least, 1 ms at most.
+/// Multiply-adds of a work-group, of what instructions multiply at once half:
+/// about 20 us at least, 1 ms at most.
 static constexpr double kLeastWork = 2e6, kMostWork = 1e8;
 
 static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -31,7 +32,7 @@ static double efficiency(const ContractShape &shape, int64_t rows,
   int64_t m = known(shape.m), n = known(shape.n);
   // The last panel has no more vectors than it needs, which counts where tiles
   // are low.
-  bool exact = shape.blockOfA || shape.blockOfB;
+  bool exact = shape.blockOfA || shape.blockOfB || shape.copiesImage;
   int64_t unit = exact && shape.n > 0 ? 1 : vectors;
   double inside = double(m) / double(roundUp(m, rows)) * double(n) /
                   double(roundUp(n, unit * shape.lanes));
@@ -132,7 +133,8 @@ ContractPlan planContraction(const ContractShape &shape) {
            double(ceilDiv(known(shape.n), plan.groupN));
   };
   double fewest = shape.fewRows ? 4 : 8;
-  while ((groups() < fewest || work() > kMostWork) && work() > 2 * kLeastWork) {
+  double least = kLeastWork * std::max(1.0, double(shape.perLane) / 2);
+  while ((groups() < fewest || work() > kMostWork) && work() > 2 * least) {
     bool splitN = plan.groupN > unitN &&
                   (shape.gathersB || shape.fewRows ||
                    plan.groupN >= plan.groupM || plan.groupM <= plan.rows);

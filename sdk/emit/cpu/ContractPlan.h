@@ -24,9 +24,10 @@ struct ContractShape {
   int64_t bytesOfB = 4; ///< of an element
   int64_t perLane = 1;  ///< elements of k that a lane multiplies at once
   int64_t block = 1;    ///< rows, and words of k, that are multiplied at once
-  int64_t deepest = 128; ///< elements of k in a block, at most
-  int64_t window = 1;    ///< elements of k that a block has all of, or none
-  bool fewRows = false;  ///< a group has all of m: columns alone make groups
+  int64_t deepest = 128;    ///< elements of k in a block, at most
+  int64_t window = 1;       ///< elements of k that a block has all of, or none
+  bool copiesImage = false; ///< B is copied as an image
+  bool fewRows = false;     ///< a group has all of m: columns alone make groups
   /// For each number of rows of a micro tile, the share of its products that
   /// are left out, as all of its rows are padding there.
   std::array<double, 16> leftOut = {};

@@ -3,6 +3,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -33,6 +34,11 @@ Value VnniBuilder::widenPairs(ArrayRef<Value> elements) {
       vector::InterleaveOp::create(builder, loc, elements[0], elements[1]);
   return vector::BitCastOp::create(
       builder, loc, vectorType(builder.getI32Type()), packedRight(pairs));
+}
+
+Value VnniBuilder::packElements(ArrayRef<Value> elements) {
+  Type type = cast<VectorType>(elements[0].getType()).getElementType();
+  return type == vnni.narrow ? stackElements(elements) : widenPairs(elements);
 }
 
 /// The lanes of one vector: `elements[i]` are element i of group number `group`
@@ -92,8 +98,18 @@ Value VnniBuilder::lanesOfBlock(Value block, int64_t column) {
       builder, loc, vectorType(builder.getI32Type()), packedRight(lanes));
 }
 
+Value VnniBuilder::loadLanes(Value memref, Value at) {
+  Value elements =
+      loadContiguous(memref, at, Value(),
+                     VectorWidth(width.count * vnni.perLane, width.scalable));
+  return vector::BitCastOp::create(builder, loc,
+                                   vectorType(builder.getI32Type()), elements);
+}
+
 Value VnniBuilder::broadcastA(Value memref, Value at) {
   Type i32 = builder.getI32Type();
+  if (cast<MemRefType>(memref.getType()).getElementType() == i32)
+    return broadcast(memref::LoadOp::create(builder, loc, memref, at));
   int64_t count = vnni.block * vnni.block;
   Value elements = vector::LoadOp::create(
       builder, loc, VectorType::get({vnni.perLane * count}, vnni.narrow),

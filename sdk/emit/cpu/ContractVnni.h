@@ -33,9 +33,14 @@ public:
                 mlir::Value countK, bool whole, RowReader read);
   /// Two vectors of bytes of B as 16 bits, neighbours in each lane.
   mlir::Value widenPairs(llvm::ArrayRef<mlir::Value> elements);
+  /// Lanes of packed B, each with as many elements as an instruction multiplies
+  /// in one: `elements[i]` are the i-th ones.
+  mlir::Value packElements(llvm::ArrayRef<mlir::Value> elements);
   /// Lanes of B from bytes of a block of columns, which are read row by row: as
   /// many columns as a vector has lanes, from `column` of the block on.
   mlir::Value lanesOfBlock(mlir::Value block, int64_t column);
+  /// Lanes of B from bytes that lie as an instruction multiplies them.
+  mlir::Value loadLanes(mlir::Value memref, mlir::Value at);
   /// A lane of A for all lanes; of a block of rows, the same in all 128 bits.
   mlir::Value broadcastA(mlir::Value memref, mlir::Value at);
   /// sum + a * b.

@@ -70,6 +70,8 @@ struct Contraction {
   /// Rows of A that are neighbours: A has all of k for one block of them, then
   /// for the next, to be multiplied as it is. 0: there are no blocks.
   int64_t blockOfA = 0;
+  /// Elements of k that a row of such a block has side by side.
+  int64_t depthOfBlock = 1;
   bool nMergedInB = false; ///< n is one run of neighbours in B
   /// Columns of B that are neighbours: B has all of k for one block of them,
   /// then for the next, to be multiplied as it is. 0: there are no blocks.

@@ -52,7 +52,7 @@ double ImageTile::leftOut(int64_t pixels) const {
   return double(outside) / double(axis.pixels / pixels * axis.window);
 }
 
-void ImageTile::place(int64_t columns, int64_t channels, int64_t slack) {
+void ImageTile::place(int64_t columns, int64_t countK, int64_t slack) {
   int64_t all = rows().pixels * pixelsOfRow(), width = line().pixels;
   int64_t pixels = std::min(columns, all);
   if (!oneLine()) {
@@ -67,7 +67,7 @@ void ImageTile::place(int64_t columns, int64_t channels, int64_t slack) {
   phasePitch = int64_t(llvm::divideCeil(pixels, cacheLine) | 1) * cacheLine;
   copyPitch = phasePitch * int64_t(phases.size());
   channelPitch = copyPitch * windowOfRow();
-  elements = channels * channelPitch + slack;
+  elements = countK / depth() * channelPitch + slack;
 }
 
 /* ---- Matching ---- */
@@ -80,8 +80,9 @@ struct TileMatcher {
   ImageTile tile = {};
   SmallVector<unsigned> n = {}, k = {}; ///< as the axes have them
 
-  bool run();
+  bool run(int64_t perLane);
   bool readAxis(unsigned axis);
+  bool readChannels(unsigned axis, ArrayRef<unsigned> loops);
   bool readWindow(unsigned axis, ArrayRef<unsigned> loops);
   SmallVector<unsigned> loopsOf(AffineExpr expr) const;
 };
@@ -127,19 +128,42 @@ bool TileMatcher::readAxis(unsigned axis) {
   bool plain = isa<AffineDimExpr>(expr) && !padded;
   if (loops.empty() || (plain && llvm::is_contained(c.outer, loops[0])))
     return !padded;
-  if (!plain || !llvm::is_contained(c.k, loops[0]))
-    return readWindow(axis, loops);
-  bool first = !tile.channelAxis && tile.axes.empty();
-  tile.channelAxis = axis;
-  k.push_back(loops[0]);
-  return first;
+  bool ofLanes = tile.perLane > 1 && loops.back() == c.k.back() && !padded;
+  if (ofLanes || (plain && llvm::is_contained(c.k, loops[0])))
+    return readChannels(axis, loops);
+  return readWindow(axis, loops);
 }
 
-bool TileMatcher::run() {
+/// Channels, the last loop of which runs over those of a lane where these are
+/// several.
+bool TileMatcher::readChannels(unsigned axis, ArrayRef<unsigned> loops) {
+  bool first = !tile.channelAxis && tile.axes.empty();
+  tile.channelAxis = axis;
+  if (tile.perLane == 1) {
+    k.push_back(loops[0]);
+    return first;
+  }
+  AffineExpr expr = c.rhs.map.getResult(axis);
+  bool ofLanes = loops.back() == c.k.back() &&
+                 sizes[loops.back()] == tile.perLane &&
+                 factorOf(expr, loops.back()) == 1;
+  if (loops.size() == 1)
+    return first && ofLanes;
+  k.push_back(loops[0]);
+  return first && ofLanes && loops.size() == 2 && loops[0] == c.k.front() &&
+         factorOf(expr, loops[0]) == tile.perLane;
+}
+
+bool TileMatcher::run(int64_t perLane) {
+  tile.perLane = perLane;
   for (unsigned axis = 0; axis < c.rhs.map.getNumResults(); ++axis)
     if (!readAxis(axis))
       return false;
-  if (tile.axes.empty() || n != ArrayRef(c.n) || k != ArrayRef(c.k))
+  bool hasLanes = perLane > 1;
+  if (hasLanes)
+    k.push_back(c.k.back());
+  if (tile.axes.empty() || (hasLanes && !tile.channelAxis) ||
+      n != ArrayRef(c.n) || k != ArrayRef(c.k))
     return false;
   if (tile.axes.size() == 1)
     tile.axes.insert(tile.axes.begin(), WindowAxis());
@@ -152,9 +176,10 @@ bool TileMatcher::run() {
          (rows.stride == 1 || rows.window <= kMaxRows);
 }
 
-std::optional<ImageTile> matchImageTile(Contraction &c) {
+std::optional<ImageTile> matchImageTile(Contraction &c, int64_t perLane) {
   TileMatcher matcher{c};
-  if (c.nMergedInB || c.blockOfB || !matcher.run())
+  bool isPacked = perLane > 1 || !c.nMergedInB;
+  if (!isPacked || c.blockOfB || !matcher.run(perLane))
     return std::nullopt;
   return matcher.tile;
 }

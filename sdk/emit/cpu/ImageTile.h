@@ -7,7 +7,9 @@
 // elements of a window. Under elements that differ in their row alone lie the
 // same pixels, a row further. So a group copies rows of pixels, with their
 // padding, once for each element of a row of the window, and the micro-kernel
-// reads its vectors of pixels in any row of a copy.
+// reads its vectors of pixels in any row of a copy. Where an instruction
+// multiplies several bytes of a lane, a pixel of a copy has those of as many
+// channels, which are the last loop of k.
 #ifndef BACKPLANE_EMIT_CPU_IMAGETILE_H
 #define BACKPLANE_EMIT_CPU_IMAGETILE_H
 
@@ -37,6 +39,7 @@ struct WindowAxis {
 struct ImageTile {
   llvm::SmallVector<WindowAxis> axes;  ///< that of rows, one or more in a row
   std::optional<unsigned> channelAxis; ///< of B; none: there is one channel
+  int64_t perLane = 1;                 ///< channels that a pixel has
   /// Of rows that windows meet; some may end with a row beyond the last one.
   llvm::SmallVector<int64_t> phases;
   // Elements from one to the next, and of all of it.
@@ -54,6 +57,8 @@ struct ImageTile {
   int64_t pixelsOfRow() const;
   int64_t windowOfRow() const;
   int64_t window() const { return rows().window * windowOfRow(); }
+  /// Elements of k that the channels of a copy have.
+  int64_t depth() const { return window() * perLane; }
   /// Whether tiles of so many pixels each lie in one line, which has padding.
   bool cutsLines(int64_t pixels) const {
     return axes.size() == 2 && line().padded() && line().pixels % pixels == 0;
@@ -70,13 +75,14 @@ struct ImageTile {
   /// Where row w of a window lies, from where row 0 of it does.
   int64_t offsetOfRow(int64_t w) const;
 
-  /// Makes room for so many pixels of a group and so many channels, and for as
+  /// Makes room for so many pixels of a group and elements of k, and for as
   /// many elements behind them as are stored or read with the last one.
-  void place(int64_t columns, int64_t channels, int64_t slack);
+  void place(int64_t columns, int64_t countK, int64_t slack);
 };
 
-/// None where B is no image with known sizes, or a copy has no use.
-std::optional<ImageTile> matchImageTile(Contraction &c);
+/// None where B is no image with known sizes, or a copy has no use. So many
+/// elements of k are multiplied in a lane.
+std::optional<ImageTile> matchImageTile(Contraction &c, int64_t perLane);
 
 } // namespace backplane
 

@@ -128,3 +128,68 @@ TEST(ArrangeWeights, ComputesBlocksOfAWeightThatIsKept) {
     EXPECT_EQ(f.pool.all().size(), 1u);
   }
 }
+
+namespace {
+
+/// A convolution of bytes: a weight of [16, 8, 2, 2] with the numbers 0, 1, …,
+/// without their ninth bits, in an image of some pixels a side.
+std::string convolveBytes(const std::string &id, int64_t pixels) {
+  std::string side = std::to_string(pixels + 1),
+              image = "tensor<1x8x" + side + "x" + side + "x",
+              result = "tensor<1x16x" + std::to_string(pixels) + "x" +
+                       std::to_string(pixels) + "xi32>";
+  return "func.func @main(%x: " + image + "ui8>) -> " + result +
+         " {\n  %w = bp.weight {id = \"" + id +
+         "\", dtype = i8, dims = #bp.dims<[\"16\", \"8\", \"2\", \"2\"]>} : () "
+         "-> tensor<16x8x2x2xi8>\n  %v = bp.cast %w {dtype = i32} : "
+         "(tensor<16x8x2x2xi8>) -> tensor<16x8x2x2xi32>\n  %b = bp.cast %x "
+         "{dtype = i32} : (" +
+         image + "ui8>) -> " + image +
+         "i32>\n  %r = bp.conv %b, %v {strides = array<i64: 1, 1>, dilations = "
+         "array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>} : "
+         "(" +
+         image + "i32>, tensor<16x8x2x2xi32>) -> " + result +
+         "\n  return %r : " + result + "\n}\n";
+}
+
+/// The dims and bytes of the weight that this convolution reads.
+backplane::Weight arrangedBytes(int64_t pixels) {
+  MLIRContext context;
+  context.loadDialect<bp::BpDialect, func::FuncDialect>();
+  backplane::WeightPool pool;
+  backplane::Bytes bytes(size_t(16) * 8 * window);
+  for (size_t i = 0; i < bytes.size(); ++i)
+    bytes[i] = uint8_t(i % 251);
+  std::string id =
+      *pool.add({backplane::DType::I8, {16, 8, 2, 2}}, std::move(bytes));
+  auto module =
+      parseSourceString<ModuleOp>(convolveBytes(id, pixels), &context);
+  bp::FusionOptions options;
+  options.fusion = BP_FUSE_WEIGHTS | BP_FUSE_WIDENING | BP_FUSE_MIXED_SIGNS;
+  EXPECT_TRUE(succeeded(bp::formDispatches(*module, options, pool)));
+  unsigned calls = 0;
+  module->walk([&](func::CallOp) { ++calls; });
+  EXPECT_EQ(calls, 1u);
+  module->walk([&](bp::WeightOp op) { id = op.getId().str(); });
+  return *pool.find(id);
+}
+
+} // namespace
+
+// Four inputs are neighbours, and for few pixels all outputs of a block.
+TEST(ArrangeWeights, StoresNeighboursOfBytes) {
+  for (int64_t pixels : {20, 5}) {
+    bool inLanes = pixels == 5;
+    backplane::Weight weight = arrangedBytes(pixels);
+    EXPECT_EQ(weight.type.dims, inLanes ? (backplane::Dims{1, 2, 2, 2, 16, 4})
+                                        : (backplane::Dims{16, 2, 2, 2, 4}));
+    for (int64_t o = 0; o < 16; ++o)
+      for (int64_t c = 0; c < 8; ++c)
+        for (int64_t w = 0; w < window; ++w) {
+          int64_t k = c / 4 * window + w;
+          int64_t row = inLanes ? k * 16 + o : o * 2 * window + k;
+          EXPECT_EQ(weight.data[size_t(row * 4 + c % 4)],
+                    uint8_t(((o * 8 + c) * window + w) % 251));
+        }
+  }
+}

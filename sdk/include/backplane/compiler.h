@@ -64,8 +64,9 @@ typedef struct bp_numerics_t {
 #define BP_FUSE_NARROW_ATTENTION 256u /* also of 16 bits, few rows, groups */
 #define BP_FUSE_ROWS 512u   /* reductions of 32 or 64 bits over known rows */
 #define BP_FUSE_VIEWS 1024u /* slices, transposes of outer axes as operands */
-/* With WIDENING: unsigned times signed bytes are faster than signed ones, so a
- * left factor of signed bytes becomes unsigned where the weight is known. */
+/* With WIDENING: four unsigned bytes are multiplied by four signed ones at
+ * once. A left factor of signed bytes becomes unsigned where the weight is
+ * known; with WEIGHTS a convolution's has four inputs side by side. */
 #define BP_FUSE_MIXED_SIGNS 2048u
 /* A target: an ISA with features. A device that lists `format` and meets all
  * `required_features` can run what is compiled for it. A required feature is
