@@ -276,6 +276,8 @@ static ContractProblem planProblem(const VectorBuilder &b, Contraction c,
   auto planWith = [&](int64_t window, bool copiesImage) {
     ContractShape shape = readShape(c, vnni, machine, window);
     shape.copiesImage = copiesImage;
+    if (copiesImage && !image->oneLine())
+      shape.halo = image->rowReach() * image->pixelsOfRow();
     ContractPlan plan = planContraction(shape);
     plan.wholeTiles = shape.m > 0 && shape.m % plan.rows == 0;
     return plan;

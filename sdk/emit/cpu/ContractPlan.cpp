@@ -138,6 +138,8 @@ ContractPlan planContraction(const ContractShape &shape) {
     bool splitN = plan.groupN > unitN &&
                   (shape.gathersB || shape.fewRows ||
                    plan.groupN >= plan.groupM || plan.groupM <= plan.rows);
+    if (splitN && groups() >= 4 && shape.halo > plan.groupN)
+      break;
     if (splitN)
       plan.groupN = roundUp(plan.groupN / 2, unitN);
     else if (plan.groupM > plan.rows && !shape.fewRows &&

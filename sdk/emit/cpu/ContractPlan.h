@@ -27,7 +27,9 @@ struct ContractShape {
   int64_t deepest = 128;    ///< elements of k in a block, at most
   int64_t window = 1;       ///< elements of k that a block has all of, or none
   bool copiesImage = false; ///< B is copied as an image
-  bool fewRows = false;     ///< a group has all of m: columns alone make groups
+  /// Columns that a group copies beside its own, as windows reach there.
+  int64_t halo = 0;
+  bool fewRows = false; ///< a group has all of m: columns alone make groups
   /// For each number of rows of a micro tile, the share of its products that
   /// are left out, as all of its rows are padding there.
   std::array<double, 16> leftOut = {};
