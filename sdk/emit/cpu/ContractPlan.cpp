@@ -54,11 +54,24 @@ static bool fitsRegisters(const ContractShape &shape, int64_t rows,
   return rows * vectors + ofB + shape.temporaries <= shape.registers;
 }
 
+/// Rows of A that have a place in one set of the nearest cache.
+static constexpr int64_t kWays = 8;
+
+/// Whether the rows of A have their place in the same set.
+static bool rowsCollide(const ContractShape &shape) {
+  constexpr int64_t elementsOfWay = 4096 / 4;
+  return shape.k > 0 && shape.k % elementsOfWay == 0;
+}
+
 static void chooseMicroTile(const ContractShape &shape, ContractPlan &plan) {
   plan.rows = shape.block;
   double best = 0;
   // Rows beyond the edge are computed in vain, but not read in place.
   int64_t maxRows = shape.m > 0 ? std::min<int64_t>(shape.m, 14) : 14;
+  // For few columns a copy of A costs as much as the product.
+  bool fewColumns = shape.n > 0 && shape.n <= 4 * shape.lanes;
+  if (fewColumns && shape.rowsOfA && rowsCollide(shape))
+    maxRows = std::min(maxRows, kWays);
   maxRows = roundUp(maxRows, shape.block);
   int64_t maxVectors = shape.gathersB ? 3 : 8;
   for (int64_t rows = shape.block; rows <= maxRows; rows += shape.block) {
@@ -92,13 +105,6 @@ static int64_t fitting(const ContractShape &shape, int64_t share) {
   constexpr int64_t min = 64, max = 2048, bytes = 128 * 4;
   auto count = uint64_t(shape.cacheBytes / share / bytes);
   return std::clamp<int64_t>(int64_t(std::bit_floor(count)), min, max);
-}
-
-/// Whether a micro tile has more rows of A than a set of the nearest cache has
-/// lines, and all of them have their place in the same set.
-static bool rowsCollide(const ContractShape &shape, const ContractPlan &plan) {
-  constexpr int64_t ways = 8, elementsOfWay = 4096 / 4;
-  return plan.rows > ways && shape.k % elementsOfWay == 0;
 }
 
 ContractPlan planContraction(const ContractShape &shape) {
@@ -162,7 +168,7 @@ ContractPlan planContraction(const ContractShape &shape) {
   // A copy of A pays when enough columns use it, or when its rows push each
   // other out of the nearest cache.
   plan.packA = !shape.blockOfA && (!shape.rowsOfA || plan.groupN >= 256 ||
-                                   rowsCollide(shape, plan));
+                                   (plan.rows > kWays && rowsCollide(shape)));
   return plan;
 }
 
