@@ -9,8 +9,8 @@ namespace backplane {
 /// What an unknown size is taken for.
 static constexpr int64_t kUnknown = 512;
 /// Multiply-adds of a work-group, of what instructions multiply at once half:
-/// about 20 us at least, 1 ms at most.
-static constexpr double kLeastWork = 2e6, kMostWork = 1e8;
+/// about 20 us at least, of two groups 5 us, 1 ms at most.
+static constexpr double kLeastWork = 2e6, kLeastOfTwo = 5e5, kMostWork = 1e8;
 
 static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static int64_t roundUp(int64_t a, int64_t b) { return ceilDiv(a, b) * b; }
@@ -54,6 +54,8 @@ static bool fitsRegisters(const ContractShape &shape, int64_t rows,
   return rows * vectors + ofB + shape.temporaries <= shape.registers;
 }
 
+/// Columns of a group from which a copy of A pays.
+static constexpr int64_t kColumnsOfCopy = 256;
 /// Rows of A that have a place in one set of the nearest cache.
 static constexpr int64_t kWays = 8;
 
@@ -68,9 +70,8 @@ static void chooseMicroTile(const ContractShape &shape, ContractPlan &plan) {
   double best = 0;
   // Rows beyond the edge are computed in vain, but not read in place.
   int64_t maxRows = shape.m > 0 ? std::min<int64_t>(shape.m, 14) : 14;
-  // For few columns a copy of A costs as much as the product.
-  bool fewColumns = shape.n > 0 && shape.n <= 4 * shape.lanes;
-  if (fewColumns && shape.rowsOfA && rowsCollide(shape))
+  if (shape.rowsOfA && shape.n > 0 && shape.n < kColumnsOfCopy &&
+      rowsCollide(shape))
     maxRows = std::min(maxRows, kWays);
   maxRows = roundUp(maxRows, shape.block);
   int64_t maxVectors = shape.gathersB ? 3 : 8;
@@ -139,8 +140,11 @@ ContractPlan planContraction(const ContractShape &shape) {
            double(ceilDiv(known(shape.n), plan.groupN));
   };
   double fewest = shape.fewRows ? 4 : 8;
-  double least = kLeastWork * std::max(1.0, double(shape.perLane) / 2);
-  while ((groups() < fewest || work() > kMostWork) && work() > 2 * least) {
+  double weight = std::max(1.0, double(shape.perLane) / 2);
+  auto least = [&] {
+    return weight * (groups() < 2 ? kLeastOfTwo : kLeastWork);
+  };
+  while ((groups() < fewest || work() > kMostWork) && work() > 2 * least()) {
     bool splitN = plan.groupN > unitN &&
                   (shape.gathersB || shape.fewRows ||
                    plan.groupN >= plan.groupM || plan.groupM <= plan.rows);
@@ -167,8 +171,9 @@ ContractPlan planContraction(const ContractShape &shape) {
   }
   // A copy of A pays when enough columns use it, or when its rows push each
   // other out of the nearest cache.
-  plan.packA = !shape.blockOfA && (!shape.rowsOfA || plan.groupN >= 256 ||
-                                   (plan.rows > kWays && rowsCollide(shape)));
+  plan.packA =
+      !shape.blockOfA && (!shape.rowsOfA || plan.groupN >= kColumnsOfCopy ||
+                          (plan.rows > kWays && rowsCollide(shape)));
   return plan;
 }
 

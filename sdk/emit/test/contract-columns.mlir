@@ -17,12 +17,12 @@ func.func @in_place(%a: tensor<28x2047xf32>, %b: tensor<2047x8xf32>,
   return %r : tensor<28x8xf32>
 }
 
-// Fourteen rows that lie 8192 bytes apart do not fit a set of the nearest cache: A
-// is copied.
+// Fourteen rows that lie 8192 bytes apart do not fit a set of the nearest cache:
+// tiles are lower, and A is read where it is.
 // CHECK-LABEL: func.func @collide
-// CHECK: %[[A:.*]] = memref.alloc() {{.*}} : memref<3584xf32>
-// CHECK: memref.load %[[A]]
-// CHECK-NOT: memref.load %{{.*}} : memref<57344xf32>
+// CHECK: memref.alloc() {{.*}} : memref<1024xf32>
+// CHECK: scf.for %{{.*}} = %c0 to %c28 step %c8
+// CHECK: memref.load %{{.*}} : memref<57344xf32>
 func.func @collide(%a: tensor<28x2048xf32>, %b: tensor<2048x8xf32>,
                    %c: tensor<28x8xf32>) -> tensor<28x8xf32>
     attributes {bp.inputs = 2 : i64, bp.outputs = 1 : i64} {
@@ -32,4 +32,32 @@ func.func @collide(%a: tensor<28x2048xf32>, %b: tensor<2048x8xf32>,
   %r = linalg.matmul ins(%a, %b : tensor<28x2048xf32>, tensor<2048x8xf32>)
       outs(%start : tensor<28x8xf32>) -> tensor<28x8xf32>
   return %r : tensor<28x8xf32>
+}
+
+// A million products are work for two threads, half as many are not.
+// CHECK-LABEL: func.func @two_groups
+// CHECK: scf.forall (%{{.*}}) = (0) to (256) step (132)
+func.func @two_groups(%a: tensor<256x300xf32>, %b: tensor<300x16xf32>,
+                      %c: tensor<256x16xf32>) -> tensor<256x16xf32>
+    attributes {bp.inputs = 2 : i64, bp.outputs = 1 : i64} {
+  %zero = arith.constant 0.0 : f32
+  %start = linalg.fill ins(%zero : f32) outs(%c : tensor<256x16xf32>)
+      -> tensor<256x16xf32>
+  %r = linalg.matmul ins(%a, %b : tensor<256x300xf32>, tensor<300x16xf32>)
+      outs(%start : tensor<256x16xf32>) -> tensor<256x16xf32>
+  return %r : tensor<256x16xf32>
+}
+
+// CHECK-LABEL: func.func @one_group
+// CHECK-NOT: scf.forall
+// CHECK: return
+func.func @one_group(%a: tensor<128x300xf32>, %b: tensor<300x16xf32>,
+                     %c: tensor<128x16xf32>) -> tensor<128x16xf32>
+    attributes {bp.inputs = 2 : i64, bp.outputs = 1 : i64} {
+  %zero = arith.constant 0.0 : f32
+  %start = linalg.fill ins(%zero : f32) outs(%c : tensor<128x16xf32>)
+      -> tensor<128x16xf32>
+  %r = linalg.matmul ins(%a, %b : tensor<128x300xf32>, tensor<300x16xf32>)
+      outs(%start : tensor<128x16xf32>) -> tensor<128x16xf32>
+  return %r : tensor<128x16xf32>
 }
