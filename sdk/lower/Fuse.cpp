@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/lower/Fuse.h"
 
+#include "sdk/lower/MergeResults.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -83,6 +85,7 @@ LogicalResult bp::lower::fuseElementwise(func::FuncOp function) {
   eraseUnused(rewriter, function);
   // Equal ops first become one, which may then have only one consumer.
   eliminateCommonSubExpressions(rewriter, dominance, function);
+  mergeResults(function);
   if (failed(applyPatternsGreedily(function, std::move(patterns))))
     return failure();
   eliminateCommonSubExpressions(rewriter, dominance, function);

@@ -264,11 +264,9 @@ func.func @blocks(%x: tensor<1x4x9x8xf32>, %w: tensor<2x3x3x4x8xf32>) -> tensor<
 // CHECK-LABEL: @two_results
 // CHECK: linalg.generic {{.*}}"reduction"
 // CHECK: %[[Y:.*]] = tensor.expand_shape %arg3
-// CHECK: linalg.generic
-// CHECK-SAME: outs(%[[Y]] : tensor<?x2x16xf32>)
 // CHECK: %[[Z:.*]] = tensor.expand_shape %arg4
 // CHECK: linalg.generic
-// CHECK-SAME: outs(%[[Z]] : tensor<?x2x16xf32>)
+// CHECK-SAME: outs(%[[Y]], %[[Z]] : tensor<?x2x16xf32>, tensor<?x2x16xf32>)
 // CHECK-NOT: linalg.generic
 func.func @two_results(%x: tensor<?x8xf32, #bp.dims<["n", "8"]>>, %w: tensor<2x8x16xf32>, %r: tensor<?x32xf32, #bp.dims<["n", "32"]>>) -> (tensor<?x32xf32, #bp.dims<["n", "32"]>>, tensor<?x32xf32, #bp.dims<["n", "32"]>>) attributes {bp.symbols = ["n"]} {
   %0 = bp.transpose %w {permutation = array<i64: 1, 0, 2>} : (tensor<2x8x16xf32>) -> tensor<8x2x16xf32>

@@ -185,3 +185,36 @@ func.func @scaled(%a: tensor<?xf32, #bp.dims<["n"]>>) -> tensor<?xf32, #bp.dims<
   %1 = bp.mul %a, %0 : (tensor<?xf32, #bp.dims<["n"]>>, tensor<?xf32, #bp.dims<["n"]>>) -> tensor<?xf32, #bp.dims<["n"]>>
   return %1 : tensor<?xf32, #bp.dims<["n"]>>
 }
+
+// -----
+
+// Results of one shape that share what they read are one op.
+// CHECK-LABEL: @results
+// CHECK: %[[R:.*]]:2 = linalg.generic {{.*}} ins(%arg0, %arg1 : {{.*}}) outs(%arg2, %arg3
+// CHECK: %[[S:.*]] = arith.addf
+// CHECK-DAG: %[[A:.*]] = math.sqrt %[[S]]
+// CHECK-DAG: %[[B:.*]] = arith.mulf %[[S]], %[[S]]
+// CHECK: linalg.yield %[[A]], %[[B]]
+// CHECK-NOT: linalg.generic
+// CHECK: return %[[R]]#0, %[[R]]#1
+func.func @results(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+  %0 = bp.add %x, %y : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %1 = bp.sqrt %0 : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %2 = bp.mul %0, %0 : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %1, %2 : tensor<4x8xf32>, tensor<4x8xf32>
+}
+
+// -----
+
+// Those that share nothing, of another shape or of another order stay apart.
+// CHECK-LABEL: @apart
+// CHECK-COUNT-4: linalg.generic
+// CHECK-NOT: linalg.generic
+func.func @apart(%x: tensor<8x8xf32>, %y: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8xf32>) {
+  %0 = bp.exp %x : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %1 = bp.sqrt %y : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %2 = bp.transpose %0 {permutation = array<i64: 1, 0>} : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %3 = bp.tanh %2 : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %4 = bp.reduce %y {kind = "sum", axes = array<i64: 1>} : (tensor<8x8xf32>) -> tensor<8xf32>
+  return %0, %1, %3, %4 : tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8xf32>
+}
