@@ -12,6 +12,8 @@ namespace backplane {
 /// Work of a group, in vectorised elementary operations on elements: some tens
 /// of microseconds.
 static constexpr int64_t kGroupWork = 1 << 17;
+/// That of some microseconds, from which there are two groups.
+static constexpr double kWorkOfTwo = 1 << 16;
 /// Bytes that a group keeps between its ops: they stay in the first cache
 /// beside what it reads.
 static constexpr double kGroupBytes = 1 << 15;
@@ -160,7 +162,7 @@ static SmallVector<int64_t> splitLoops(ArrayRef<int64_t> sizes,
       continue;
     int64_t tile = std::max<int64_t>(1, int64_t(points));
     if (tile > 64)
-      tile = tile / 64 * 64;
+      tile = (tile + 32) / 64 * 64;
     else if (contiguous[i])
       tile = llvm::alignTo(tile, neighbours(sizes[i]));
     bool dynamic = ShapedType::isDynamic(sizes[i]);
@@ -169,6 +171,22 @@ static SmallVector<int64_t> splitLoops(ArrayRef<int64_t> sizes,
     points /= double(std::min(tile, knownSize(sizes[i])));
   }
   return tiles;
+}
+
+/// Splits the longest loop in two where none is split.
+static void splitInTwo(SmallVectorImpl<int64_t> &tiles, ArrayRef<int64_t> sizes,
+                       ArrayRef<bool> splittable) {
+  constexpr int64_t min = 2 * kLine;
+  if (llvm::any_of(tiles, [](int64_t tile) { return tile != 0; }))
+    return;
+  std::optional<size_t> longest;
+  for (size_t i = 0; i < sizes.size(); ++i)
+    if (splittable[i] && sizes[i] >= min &&
+        (!longest || sizes[i] > sizes[*longest]))
+      longest = i;
+  if (longest)
+    tiles[*longest] = int64_t(
+        llvm::alignTo(llvm::divideCeil(uint64_t(sizes[*longest]), 2), kLine));
 }
 
 SmallVector<int64_t> chooseTileSizes(TilingInterface root) {
@@ -192,8 +210,14 @@ SmallVector<int64_t> chooseTileSizes(TilingInterface root) {
   }
   double most = std::min(double(kGroupWork) * points / scan.work,
                          kGroupBytes * points / std::max(scan.bytes, 1.0));
-  return splitLoops(sizes, scan.splittable, contiguousLoops(op),
-                    std::max(1.0, most));
+  bool two = scan.work >= kWorkOfTwo;
+  if (two)
+    most = std::min(most, points / 2);
+  SmallVector<int64_t> tiles = splitLoops(
+      sizes, scan.splittable, contiguousLoops(op), std::max(1.0, most));
+  if (two)
+    splitInTwo(tiles, sizes, scan.splittable);
+  return tiles;
 }
 
 } // namespace backplane

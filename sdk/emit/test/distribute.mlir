@@ -169,3 +169,40 @@ func.func @inner_unit_of_gather(%x: tensor<64x512x1xf32>, %i: tensor<100xi64>,
   } -> tensor<64x100x1xf32>
   return %r : tensor<64x100x1xf32>
 }
+
+// -----
+
+// Some microseconds of work are two groups: of the longest loop where that is
+// no other one.
+// CHECK-LABEL: func.func @two_groups
+// CHECK: scf.forall (%{{.*}}) = (0) to (16384) step (8192)
+func.func @two_groups(%x: tensor<16384x6xf32>, %out: tensor<6x16384xf32>)
+    -> tensor<6x16384xf32>
+    attributes {bp.inputs = 1 : i64, bp.outputs = 1 : i64} {
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>,
+                                        affine_map<(i, j) -> (i, j)>],
+                       iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<16384x6xf32>) outs(%out : tensor<6x16384xf32>) {
+  ^bb0(%a: f32, %old: f32):
+    linalg.yield %a : f32
+  } -> tensor<6x16384xf32>
+  return %r : tensor<6x16384xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @one_group
+// CHECK-NOT: scf.forall
+// CHECK: return
+func.func @one_group(%x: tensor<4096x6xf32>, %out: tensor<6x4096xf32>)
+    -> tensor<6x4096xf32>
+    attributes {bp.inputs = 1 : i64, bp.outputs = 1 : i64} {
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>,
+                                        affine_map<(i, j) -> (i, j)>],
+                       iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<4096x6xf32>) outs(%out : tensor<6x4096xf32>) {
+  ^bb0(%a: f32, %old: f32):
+    linalg.yield %a : f32
+  } -> tensor<6x4096xf32>
+  return %r : tensor<6x4096xf32>
+}
