@@ -63,6 +63,8 @@ private:
   void loadShared();
   void emitParallel();
   void emitReduction(llvm::ArrayRef<unsigned> reductions);
+  mlir::Value combineParts(mlir::Operation *combiner,
+                           llvm::ArrayRef<mlir::Value> parts, mlir::Value old);
   llvm::SmallVector<mlir::Value> combineStep(const Lanes &at,
                                              mlir::ValueRange accumulators);
 

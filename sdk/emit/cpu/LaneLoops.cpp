@@ -5,6 +5,7 @@
 #include "sdk/emit/cpu/LaneEmitter.h"
 #include "sdk/emit/cpu/LaneGather.h"
 #include "sdk/emit/cpu/MultiplyAdd.h"
+#include "sdk/lower/Marks.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -249,6 +250,29 @@ static Value neutral(OpBuilder &builder, Location loc, Operation *combiner,
       builder, loc, DenseElementsAttr::get(type, Attribute(value)));
 }
 
+/// All lanes of partial results, and `old`. Of numbers no lane is NaN.
+Value LaneEmitter::combineParts(Operation *combiner, ArrayRef<Value> parts,
+                                Value old) {
+  auto kind = *combiningKind(combiner);
+  bool ofNumbers = extremesForget && combiner->hasAttr(bp::lower::numbersMark);
+  auto combined = [&](Value a, Value b) {
+    Value both = vector::makeArithReduction(builder, loc, kind, a, b);
+    if (ofNumbers)
+      both.getDefiningOp()->setAttr(bp::lower::numbersMark,
+                                    builder.getUnitAttr());
+    return both;
+  };
+  Value all = parts.front();
+  for (Value part : parts.drop_front())
+    all = combined(all, part);
+  Value lanes =
+      ofNumbers ? vector::ReductionOp::create(
+                      builder, loc, vector::CombiningKind::MAXNUMF, all,
+                      arith::FastMathFlags::nnan | arith::FastMathFlags::nsz)
+                : vector::ReductionOp::create(builder, loc, kind, all);
+  return combined(old, lanes);
+}
+
 /// The vectorised loop is a reduction: partial results per lane, combined at
 /// the end.
 void LaneEmitter::emitReduction(ArrayRef<unsigned> reductions) {
@@ -273,13 +297,10 @@ void LaneEmitter::emitReduction(ArrayRef<unsigned> reductions) {
     if (splitsExtremes()) {
       scalar = finishRow(carried, unroll, old);
     } else {
-      auto kind = *combiningKind(combiners[k]);
-      Value sum = carried[k];
-      for (int64_t i = 1; i < unroll; ++i)
-        sum = vector::makeArithReduction(builder, loc, kind, sum,
-                                         carried[i * outputs + k]);
-      scalar = vector::ReductionOp::create(builder, loc, kind, sum);
-      scalar = vector::makeArithReduction(builder, loc, kind, old, scalar);
+      SmallVector<Value> parts;
+      for (int64_t i = 0; i < unroll; ++i)
+        parts.push_back(carried[i * outputs + k]);
+      scalar = combineParts(combiners[k], parts, old);
     }
     memref::StoreOp::create(builder, loc, scalar, init.get(), position);
   }

@@ -61,10 +61,13 @@ func.func @quotient(%x: memref<8x64xf32>, %s: memref<8xf32>, %o: memref<8x64xf32
 // CHECK: scf.for {{.*}} iter_args(%[[BEST:[a-z0-9]*]] =
 // CHECK: %[[C:.*]] = arith.cmpf ogt, %[[X:.*]], %[[BEST]] : vector<16xf32>
 // CHECK: arith.select %[[C]], %[[X]], %[[BEST]]
-// CHECK-NOT: arith.maximumf {{.*}} {bp.numbers}
-// CHECK: vector.reduction <maximumf>
+// CHECK-NOT: arith.maximumf
+// CHECK: vector.reduction <maxnumf>, {{.*}} fastmath<nnan,nsz>
+// CHECK-NOT: arith.maximumf
+// CHECK: return
 // PLAIN-LABEL: func.func @maximum
 // PLAIN: arith.maximumf {{.*}} {bp.numbers} : vector<16xf32>
+// PLAIN: vector.reduction <maximumf>
 func.func @maximum(%x: memref<8x64xf32>, %o: memref<8xf32>) {
   linalg.generic {indexing_maps = [#id, #row],
                   iterator_types = ["parallel", "reduction"]}
