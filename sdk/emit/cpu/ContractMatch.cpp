@@ -404,7 +404,12 @@ bool Matcher::worthwhile() const {
       return true;
     m *= sizes[loop];
   }
-  return c.nMergedInB || c.hasBlocksOfB() || m >= 6;
+  constexpr int64_t longSum = 64;
+  int64_t terms = 1;
+  for (unsigned loop : c.k)
+    terms *= ShapedType::isDynamic(sizes[loop]) ? longSum : sizes[loop];
+  bool areSome = m >= 6 || (m >= 3 && terms >= longSum);
+  return c.nMergedInB || c.hasBlocksOfB() || areSome;
 }
 
 bool Matcher::run(func::FuncOp func) {
