@@ -11,6 +11,8 @@ static constexpr int64_t kUnknown = 512;
 /// Multiply-adds of a work-group, of what instructions multiply at once half:
 /// about 20 us at least, of two groups 5 us, 1 ms at most.
 static constexpr double kLeastWork = 2e6, kLeastOfTwo = 5e5, kMostWork = 1e8;
+/// Rows of A beside which reading B takes as long as multiplying it.
+static constexpr int64_t kRowsOfTwo = 8;
 
 static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static int64_t roundUp(int64_t a, int64_t b) { return ceilDiv(a, b) * b; }
@@ -133,11 +135,15 @@ ContractPlan planContraction(const ContractShape &shape) {
   if (shape.fewRows)
     plan.groupM = shape.m;
   double k = double(known(shape.k));
-  auto work = [&] { return double(plan.groupM) * double(plan.groupN) * k; };
   auto groups = [&] {
     return double(known(shape.outer)) *
            double(ceilDiv(known(shape.m), plan.groupM)) *
            double(ceilDiv(known(shape.n), plan.groupN));
+  };
+  auto work = [&] {
+    int64_t rows =
+        groups() < 2 ? std::max(plan.groupM, kRowsOfTwo) : plan.groupM;
+    return double(rows) * double(plan.groupN) * k;
   };
   double fewest = shape.fewRows ? 4 : 8;
   double weight = std::max(1.0, double(shape.perLane) / 2);
@@ -168,6 +174,8 @@ ContractPlan planContraction(const ContractShape &shape) {
     plan.gemv = true;
     plan.groupM = shape.m;
     plan.groupN = balanced(shape.n, shape.m > 8 ? 256 : 512, shape.lanes);
+    if (groups() < 2 && work() > 2 * least())
+      plan.groupN = roundUp(ceilDiv(known(shape.n), 2), shape.lanes);
   }
   // A copy of A pays when enough columns use it, or when its rows push each
   // other out of the nearest cache.

@@ -61,3 +61,17 @@ func.func @one_group(%a: tensor<128x300xf32>, %b: tensor<300x16xf32>,
       outs(%start : tensor<128x16xf32>) -> tensor<128x16xf32>
   return %r : tensor<128x16xf32>
 }
+
+// One row reads B once, which takes longer than to multiply it.
+// CHECK-LABEL: func.func @one_row
+// CHECK: scf.forall (%{{.*}}) = (0) to (256) step (128)
+func.func @one_row(%a: tensor<1x1152xf32>, %b: tensor<1152x256xf32>,
+                   %c: tensor<1x256xf32>) -> tensor<1x256xf32>
+    attributes {bp.inputs = 2 : i64, bp.outputs = 1 : i64} {
+  %zero = arith.constant 0.0 : f32
+  %start = linalg.fill ins(%zero : f32) outs(%c : tensor<1x256xf32>)
+      -> tensor<1x256xf32>
+  %r = linalg.matmul ins(%a, %b : tensor<1x1152xf32>, tensor<1152x256xf32>)
+      outs(%start : tensor<1x256xf32>) -> tensor<1x256xf32>
+  return %r : tensor<1x256xf32>
+}
