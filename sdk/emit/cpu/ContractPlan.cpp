@@ -110,10 +110,87 @@ static int64_t fitting(const ContractShape &shape, int64_t share) {
   return std::clamp<int64_t>(int64_t(std::bit_floor(count)), min, max);
 }
 
+namespace {
+
+/// The work-groups of a plan.
+struct Groups {
+  const ContractShape &shape;
+  const ContractPlan &plan;
+
+  double count() const {
+    return double(known(shape.outer)) *
+           double(ceilDiv(known(shape.m), plan.groupM)) *
+           double(ceilDiv(known(shape.n), plan.groupN));
+  }
+  /// Multiply-adds of one.
+  double work() const {
+    int64_t rows =
+        count() < 2 ? std::max(plan.groupM, kRowsOfTwo) : plan.groupM;
+    return double(rows) * double(plan.groupN) * double(known(shape.k));
+  }
+  bool canSplit() const {
+    double weight = std::max(1.0, double(shape.perLane) / 2);
+    return work() > 2 * weight * (count() < 2 ? kLeastOfTwo : kLeastWork);
+  }
+  bool areFew() const { return count() < (shape.fewRows ? 4 : 8); }
+};
+
+} // namespace
+
+/// Halves the group by columns or by rows. False where it stays as it is.
+static bool splitGroup(const ContractShape &shape, ContractPlan &plan) {
+  Groups groups{shape, plan};
+  int64_t unitN = plan.vectors * shape.lanes;
+  bool splitN = plan.groupN > unitN &&
+                (shape.gathersB || shape.fewRows ||
+                 plan.groupN >= plan.groupM || plan.groupM <= plan.rows);
+  bool splitM = plan.groupM > plan.rows && !shape.fewRows &&
+                !(shape.gathersB && groups.count() >= 4);
+  if (splitN && groups.count() >= 4 && shape.halo > plan.groupN)
+    return false;
+  if (splitN)
+    plan.groupN = roundUp(plan.groupN / 2, unitN);
+  else if (splitM)
+    plan.groupM = roundUp(plan.groupM / 2, plan.rows);
+  return splitN || splitM;
+}
+
+static void chooseGroups(const ContractShape &shape, ContractPlan &plan) {
+  plan.groupM =
+      balanced(shape.m, fitting(shape, shape.gathersB ? 4 : 8), plan.rows);
+  plan.groupN =
+      balanced(shape.n, fitting(shape, 4), plan.vectors * shape.lanes);
+  if (shape.fewRows)
+    plan.groupM = shape.m;
+  Groups groups{shape, plan};
+  while ((groups.areFew() || groups.work() > kMostWork) && groups.canSplit() &&
+         splitGroup(shape, plan))
+    ;
+}
+
+/// Whether rows of A pass over those of B.
+static bool isGemv(const ContractShape &shape) {
+  // From a near cache, panels of pairs are as quick to pack as to read.
+  double bytes =
+      double(known(shape.n)) * double(known(shape.k)) * double(shape.bytesOfB);
+  bool isNear = bytes <= double(shape.cacheBytes);
+  int64_t rows = shape.perLane > 1 && isNear
+                     ? std::min<int64_t>(shape.gemvRows, 1)
+                     : shape.gemvRows;
+  return shape.m >= 1 && shape.m <= rows;
+}
+
+static void chooseGemvGroups(const ContractShape &shape, ContractPlan &plan) {
+  plan.groupM = shape.m;
+  plan.groupN = balanced(shape.n, shape.m > 8 ? 256 : 512, shape.lanes);
+  Groups groups{shape, plan};
+  if (groups.count() < 2 && groups.canSplit())
+    plan.groupN = roundUp(ceilDiv(known(shape.n), 2), shape.lanes);
+}
+
 ContractPlan planContraction(const ContractShape &shape) {
   ContractPlan plan;
   chooseMicroTile(shape, plan);
-  int64_t unitN = plan.vectors * shape.lanes;
   // A product that uses each element of B once has nothing to gain from a copy.
   bool oneTile = shape.m > 0 && shape.m <= plan.rows;
   plan.packB = !shape.blockOfB && !(shape.rowsOfB && oneTile);
@@ -129,54 +206,8 @@ ContractPlan planContraction(const ContractShape &shape) {
   plan.pitchA = roundUp(plan.depth, step);
   if (shape.window == 1)
     plan.depth = plan.pitchA;
-  plan.groupM =
-      balanced(shape.m, fitting(shape, shape.gathersB ? 4 : 8), plan.rows);
-  plan.groupN = balanced(shape.n, fitting(shape, 4), unitN);
-  if (shape.fewRows)
-    plan.groupM = shape.m;
-  double k = double(known(shape.k));
-  auto groups = [&] {
-    return double(known(shape.outer)) *
-           double(ceilDiv(known(shape.m), plan.groupM)) *
-           double(ceilDiv(known(shape.n), plan.groupN));
-  };
-  auto work = [&] {
-    int64_t rows =
-        groups() < 2 ? std::max(plan.groupM, kRowsOfTwo) : plan.groupM;
-    return double(rows) * double(plan.groupN) * k;
-  };
-  double fewest = shape.fewRows ? 4 : 8;
-  double weight = std::max(1.0, double(shape.perLane) / 2);
-  auto least = [&] {
-    return weight * (groups() < 2 ? kLeastOfTwo : kLeastWork);
-  };
-  while ((groups() < fewest || work() > kMostWork) && work() > 2 * least()) {
-    bool splitN = plan.groupN > unitN &&
-                  (shape.gathersB || shape.fewRows ||
-                   plan.groupN >= plan.groupM || plan.groupM <= plan.rows);
-    if (splitN && groups() >= 4 && shape.halo > plan.groupN)
-      break;
-    if (splitN)
-      plan.groupN = roundUp(plan.groupN / 2, unitN);
-    else if (plan.groupM > plan.rows && !shape.fewRows &&
-             !(shape.gathersB && groups() >= 4))
-      plan.groupM = roundUp(plan.groupM / 2, plan.rows);
-    else
-      break;
-  }
-  // From a near cache, panels of pairs are as quick to pack as to read.
-  bool isNear = double(known(shape.n)) * k * double(shape.bytesOfB) <=
-                double(shape.cacheBytes);
-  int64_t gemvRows = shape.perLane > 1 && isNear
-                         ? std::min<int64_t>(shape.gemvRows, 1)
-                         : shape.gemvRows;
-  if (shape.m >= 1 && shape.m <= gemvRows) {
-    plan.gemv = true;
-    plan.groupM = shape.m;
-    plan.groupN = balanced(shape.n, shape.m > 8 ? 256 : 512, shape.lanes);
-    if (groups() < 2 && work() > 2 * least())
-      plan.groupN = roundUp(ceilDiv(known(shape.n), 2), shape.lanes);
-  }
+  plan.gemv = isGemv(shape);
+  plan.gemv ? chooseGemvGroups(shape, plan) : chooseGroups(shape, plan);
   // A copy of A pays when enough columns use it, or when its rows push each
   // other out of the nearest cache.
   plan.packA =
