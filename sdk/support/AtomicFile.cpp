@@ -46,6 +46,20 @@ std::string folderOf(const std::string &path) {
   return slash == std::string::npos ? "." : path.substr(0, slash + 1);
 }
 
+/// Where an open file can be given a name from.
+std::string openFile(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
+
+/// A file without a name, which goes with this process; -1 where the file
+/// system has none, or there is no /proc to name it by.
+int openUnnamed(const std::string &folder) {
+  int fd = open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+  if (fd >= 0 && access(openFile(fd).c_str(), F_OK) == 0)
+    return fd;
+  if (fd >= 0)
+    close(fd);
+  return -1;
+}
+
 /// Makes a rename durable. A file system that cannot do it is not a failure.
 void syncFolder(const std::string &folder) {
   int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -88,26 +102,40 @@ Result<AtomicFile> AtomicFile::create(const std::string &path, Over over) {
   if (over == Over::Regular)
     if (Status s = checkOutput(path); !s.ok())
       return s;
-  static std::atomic<unsigned> counter = 0;
-  AtomicFile file(path, "", -1);
-  // A name can be taken by what a process that died has left behind.
-  for (int attempt = 0; attempt < 100 && file.fd_ < 0; ++attempt) {
-    std::string temporary = path + std::string(mark) +
-                            std::to_string(getpid()) + "-" +
-                            std::to_string(counter++);
-    file.fd_ =
-        open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (file.fd_ >= 0) {
-      file.temporary_ = temporary;
-      (void)flock(file.fd_, LOCK_EX | LOCK_NB); // see removeStaleFiles
-    }
-    if (file.fd_ < 0 && errno != EEXIST)
-      break;
-  }
-  if (file.fd_ < 0)
+  int fd = openUnnamed(folderOf(path));
+  return fd < 0 ? createNamed(path) : AtomicFile(path, fd);
+}
+
+Result<AtomicFile> AtomicFile::createNamed(const std::string &path) {
+  AtomicFile file(path, -1);
+  bool made = file.takeName([&](const char *name) {
+    file.fd_ = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    return file.fd_ >= 0;
+  });
+  if (!made)
     return file.failure("create a file in its folder");
+  file.lock();
   return file;
 }
+
+/// A name can be taken by what a process that died has left behind.
+bool AtomicFile::takeName(const std::function<bool(const char *)> &make) {
+  static std::atomic<unsigned> counter = 0;
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    std::string name = path_ + std::string(mark) + std::to_string(getpid()) +
+                       "-" + std::to_string(counter++);
+    if (make(name.c_str())) {
+      temporary_ = std::move(name);
+      return true;
+    }
+    if (errno != EEXIST)
+      break;
+  }
+  return false;
+}
+
+/// See removeStaleFiles.
+void AtomicFile::lock() { (void)flock(fd_, LOCK_EX | LOCK_NB); }
 
 AtomicFile::AtomicFile(AtomicFile &&other) noexcept
     : path_(std::move(other.path_)), temporary_(std::move(other.temporary_)),
@@ -158,7 +186,18 @@ Status AtomicFile::commit() {
   return status;
 }
 
+/// A name for a file that has none, as only a rename replaces what is there.
+bool AtomicFile::giveName() {
+  lock();
+  return takeName([file = openFile(fd_)](const char *name) {
+    return linkat(AT_FDCWD, file.c_str(), AT_FDCWD, name, AT_SYMLINK_FOLLOW) ==
+           0;
+  });
+}
+
 Status AtomicFile::commitUnsynced() {
+  if (temporary_.empty() && !giveName())
+    return failure("name the finished file");
   int fd = fd_;
   fd_ = -1;
   if (close(fd) != 0)

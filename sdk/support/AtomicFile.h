@@ -9,6 +9,7 @@
 #include "backplane/cpp/Result.h"
 
 #include <cstdint>
+#include <functional>
 #include <span>
 
 namespace backplane {
@@ -20,8 +21,10 @@ Status checkOutput(const std::string &path);
 /// Whether two paths lead to one file, by whatever names.
 bool isSameFile(const std::string &one, const std::string &other);
 
-/// Writes to a temporary file in the folder of `path`, which it locks. Without
-/// a commit it is removed by the destructor. Every failure names `path`.
+/// Writes to a file without a name in the folder of `path`, of which nothing is
+/// left when the process is killed; where the file system has no such files, to
+/// a temporary file, which it locks. Without a commit it is removed by the
+/// destructor. Every failure names `path`.
 class AtomicFile {
 public:
   /// What may be replaced: regular files, as by checkOutput, or also links,
@@ -30,6 +33,8 @@ public:
 
   static Result<AtomicFile> create(const std::string &path,
                                    Over over = Over::Regular);
+  /// The same, over anything, with a temporary file wherever it is.
+  static Result<AtomicFile> createNamed(const std::string &path);
   AtomicFile(AtomicFile &&other) noexcept;
   AtomicFile &operator=(AtomicFile &&other) = delete;
   ~AtomicFile();
@@ -45,11 +50,13 @@ public:
   Status commitUnsynced();
 
 private:
-  AtomicFile(std::string path, std::string temporary, int fd)
-      : path_(std::move(path)), temporary_(std::move(temporary)), fd_(fd) {}
+  AtomicFile(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
   Status failure(const char *what) const;
+  bool takeName(const std::function<bool(const char *)> &make);
+  bool giveName();
+  void lock();
 
-  std::string path_, temporary_;
+  std::string path_, temporary_; ///< the latter empty: it has no name
   int fd_ = -1;
   uint64_t offset_ = 0;
 };

@@ -144,7 +144,7 @@ TEST(Cache, RemovesWhatTheDeadHaveLeft) {
 
 TEST(Cache, LocksWhatItWrites) {
   Folder folder;
-  auto file = AtomicFile::create(folder / "file");
+  auto file = AtomicFile::createNamed(folder / "file");
   ASSERT_TRUE(file.ok());
   std::string path;
   for (const auto &entry : std::filesystem::directory_iterator(folder / ""))

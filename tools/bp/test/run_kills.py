@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Kills tools at random moments. Afterwards the same command gives what it gives
-undisturbed, files under the names of outputs are whole or absent, and no process
-is left.
+undisturbed, files under the names of outputs are whole or absent, nothing else lies
+beside them, and no process is left.
 
 Caches are those that earlier kills left, or empty. --moments says how many kills
 there are of each command, --seed when they come.
@@ -28,6 +28,15 @@ import models
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent.parent
 SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 DEPARTURE = 5  # seconds in which children are gone
+
+
+def has_unnamed(folder):
+    """Whether the file system has files without names, of which no kill leaves any."""
+    try:
+        os.close(os.open(folder, os.O_TMPFILE | os.O_WRONLY))
+        return True
+    except OSError:
+        return False
 
 
 def digest(path):
@@ -82,6 +91,10 @@ class Suite(checks.Checks):
             time.sleep(0.02)
         return self.left()
 
+    def half_written(self):
+        """Temporary files of outputs and of the cache."""
+        return has_unnamed(self.folder) and list(self.folder.rglob("*.tmp-*"))
+
     def empty(self):
         shutil.rmtree(self.cache, ignore_errors=True)
 
@@ -124,6 +137,8 @@ class Suite(checks.Checks):
     def look(self, name, command, wanted):
         left = self.departed()
         self.check(f"{name}: no process is left", not left, left)
+        half = self.half_written()
+        self.check(f"{name}: nothing half-written is left", not half, half)
         for output, expected in wanted.items():
             path = self.folder / output
             self.check(f"{name}: {output} is whole or absent",
