@@ -242,6 +242,7 @@ SUITES = {
     "onednn": (scripted("backends/x86/onednn/test/run_onednn.py", nightly=False), 90),
     "cublaslt": (scripted("backends/nvptx/cublaslt/test/run_cublaslt.py", nightly=False), 60),
     "submission": (scripted("tools/bp-conformance/test/run_submission.py"), 80),
+    "full-disks": (scripted("tools/bp-conformance/test/run_full_disks.py", nightly=False), 60),
     "package": (scripted("examples/run_installed.py"), 120),
     "new-plugin": (scripted("examples/run_new_plugin.py"), 150),
     "arm": (scripted("backends/arm/test/run_arm.py"), 90),

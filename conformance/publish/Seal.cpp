@@ -117,7 +117,8 @@ Status writeText(const fs::path &path, const std::string &text) {
       {reinterpret_cast<const uint8_t *>(text.data()), text.size()});
 }
 
-/// Creates a file that must not exist, with these permissions.
+/// Creates a file that must not exist, with these permissions; one that cannot
+/// be written whole is removed.
 Status writeNew(const std::string &path, const std::string &text, int mode) {
   int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
   if (fd < 0)
@@ -126,10 +127,12 @@ Status writeNew(const std::string &path, const std::string &text, int mode) {
                            "; keys are never overwritten");
   ssize_t written = write(fd, text.data(), text.size());
   bool good = written == static_cast<ssize_t>(text.size()) && fsync(fd) == 0;
+  std::string why = std::generic_category().message(errno);
   close(fd);
-  if (!good)
-    return dataLoss("cannot write all of '" + path + "'");
-  return {};
+  if (good)
+    return {};
+  unlink(path.c_str());
+  return dataLoss("cannot write all of '" + path + "': " + why);
 }
 
 Result<Hashes> parseManifest(const std::string &text, std::string &root) {
@@ -227,8 +230,11 @@ Status conformance::createKey(const std::string &path) {
   std::string secret = hex(secretKey.data(), secretKey.size()) + "\n";
   if (auto status = writeNew(path, secret, 0600); !status.ok())
     return status;
-  return writeNew(path + ".pub", hex(publicKey.data(), publicKey.size()) + "\n",
-                  0644);
+  Status status = writeNew(
+      path + ".pub", hex(publicKey.data(), publicKey.size()) + "\n", 0644);
+  if (!status.ok()) // a secret key is nothing without it
+    unlink(path.c_str());
+  return status;
 }
 
 Status conformance::sealFolder(const std::string &folder,
