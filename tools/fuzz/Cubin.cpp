@@ -6,9 +6,10 @@
 #include <cstdlib>
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  backplane::cuda::Entries entries;
   std::string reason;
   std::string_view bytes(reinterpret_cast<const char *>(data), size);
-  if (backplane::cuda::isWholeCubin(bytes, &reason) != reason.empty())
+  if (backplane::cuda::readCubin(bytes, entries, &reason) != reason.empty())
     std::abort(); // a refusal has a reason, and nothing else has
   return 0;
 }

@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  backplane::cuda::PtxEntries entries;
+  backplane::cuda::Entries entries;
   std::string reason;
   std::string_view text(reinterpret_cast<const char *>(data), size);
   if (backplane::cuda::readEntries(text, entries, &reason) == reason.empty())

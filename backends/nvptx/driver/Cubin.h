@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cubin.h: suspicion, as CUDA is told where a cubin begins, and not its size.
+// Cubin.h: suspicion. CUDA is told where a cubin begins, and not its size, and
+// takes as many arguments as the cubin says.
 #ifndef BACKPLANE_CUDA_CUBIN_H
 #define BACKPLANE_CUDA_CUBIN_H
 
-#include <string>
+#include "Entries.h"
+
 #include <string_view>
 
 namespace backplane::cuda {
 
-/// Whether the bytes are an ELF file for NVIDIA's GPUs whose headers, sections
-/// and segments all lie inside; else `reason` is what is wrong.
-bool isWholeCubin(std::string_view bytes, std::string *reason);
+/// Reads the kernels of an ELF file for NVIDIA's GPUs whose headers, sections
+/// and segments all lie inside; false, with the reason, when it is none.
+bool readCubin(std::string_view bytes, Entries &out, std::string *reason);
 
 } // namespace backplane::cuda
 

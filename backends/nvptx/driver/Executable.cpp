@@ -34,11 +34,10 @@ private:
   }
   /// A refusal of CUDA is one of the blob, unless there is no memory.
   bp_status_t refuse(CUresult result, const std::string &what);
-  bp_status_t checkText(const std::vector<bp_entry_t> &entries);
-  bp_status_t checkCubin();
+  std::string kind() const { return cubin_ ? "cubin" : "PTX"; }
+  bp_status_t check(const std::vector<bp_entry_t> &entries);
   bp_status_t check(const bp_entry_t &entry);
   size_t countMaps(const std::string &name) const;
-  bool hasTensors(const std::string &name) const;
   bp_status_t loadModule();
   bp_status_t loadTensors(const std::string &name, EntryPoint &made);
   bp_status_t load(const bp_entry_t &entry);
@@ -48,7 +47,7 @@ private:
   bp_executable_t &out_;
   bp_error_t *error_;
   std::string text_; ///< with an end that CUDA finds
-  PtxEntries found_;
+  Entries found_;
   bool cubin_;
 };
 
@@ -69,7 +68,7 @@ std::vector<uint32_t> expectedParameters(const bp_entry_t &entry) {
   return sizes;
 }
 
-/// The last parameters of an entry of PTX that are maps of tensors.
+/// The last parameters of an entry that are maps of tensors.
 size_t Loader::countMaps(const std::string &name) const {
   const std::vector<uint32_t> &sizes = found_.find(name)->second;
   auto other = std::find_if(sizes.rbegin(), sizes.rend(), [](uint32_t size) {
@@ -82,7 +81,7 @@ bp_status_t Loader::check(const bp_entry_t &entry) {
   std::string name = nameOf(entry);
   auto place = found_.find(name);
   if (place == found_.end())
-    return refuse("the PTX has no entry \"" + name + "\"");
+    return refuse("the " + kind() + " has no entry \"" + name + "\"");
   std::vector<uint32_t> sizes = place->second;
   sizes.resize(sizes.size() - countMaps(name));
   if (sizes != expectedParameters(entry))
@@ -95,20 +94,15 @@ bp_status_t Loader::check(const bp_entry_t &entry) {
   return BP_STATUS_OK;
 }
 
-/// The parameters of PTX are read before CUDA sees it.
-bp_status_t Loader::checkText(const std::vector<bp_entry_t> &entries) {
+/// Parameters are read before CUDA sees the blob.
+bp_status_t Loader::check(const std::vector<bp_entry_t> &entries) {
   std::string reason;
-  if (!readEntries(text_, found_, &reason))
+  if (!(cubin_ ? readCubin : readEntries)(text_, found_, &reason))
     return refuse(reason);
   for (const bp_entry_t &entry : entries)
     if (bp_status_t status = check(entry))
       return status;
   return BP_STATUS_OK;
-}
-
-bp_status_t Loader::checkCubin() {
-  std::string reason;
-  return isWholeCubin(text_, &reason) ? BP_STATUS_OK : refuse(reason);
 }
 
 bp_status_t Loader::loadModule() {
@@ -123,20 +117,13 @@ bp_status_t Loader::loadModule() {
     return BP_STATUS_OK;
   log.resize(std::min(log.find('\0'), log.size()));
   std::replace(log.begin(), log.end(), '\n', ' ');
-  return refuse(result, "the device's driver refuses the " +
-                            std::string(cubin_ ? "cubin" : "PTX") +
+  return refuse(result, "the device's driver refuses the " + kind() +
                             (log.empty() ? log : " (" + log + ")"));
-}
-
-/// Whether a kernel takes maps of tensors. A cubin does not say it.
-bool Loader::hasTensors(const std::string &name) const {
-  return cubin_ ? text_.find(name + "_tensors") != std::string::npos
-                : countMaps(name) > 0;
 }
 
 /// What lies beside a kernel that takes maps of tensors.
 bp_status_t Loader::loadTensors(const std::string &name, EntryPoint &made) {
-  if (!hasTensors(name))
+  if (!countMaps(name))
     return BP_STATUS_OK;
   const std::string beside = name + "_tensors";
   const Cuda &cuda = device_.cuda;
@@ -161,7 +148,7 @@ bp_status_t Loader::loadTensors(const std::string &name, EntryPoint &made) {
   std::string reason;
   if (!readTensors(words, made.bindings, made.tensors, &reason))
     return refuse("entry \"" + name + "\": " + reason);
-  if (!cubin_ && countMaps(name) != made.tensors.size())
+  if (countMaps(name) != made.tensors.size())
     return refuse("entry \"" + name + "\" has " +
                   std::to_string(countMaps(name)) + " maps of tensors, " +
                   beside + " tells of " + std::to_string(made.tensors.size()));
@@ -203,7 +190,7 @@ bp_status_t Loader::run() {
   std::vector<bp_entry_t> entries;
   for (uint64_t i = 0; i < info_.entry_count; ++i)
     entries.push_back(readStruct<bp_entry_t>(&info_.entries[i]->header));
-  bp_status_t status = cubin_ ? checkCubin() : checkText(entries);
+  bp_status_t status = check(entries);
   if (status == BP_STATUS_OK)
     status = loadModule();
   for (const bp_entry_t &entry : entries)

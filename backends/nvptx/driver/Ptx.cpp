@@ -102,7 +102,7 @@ std::vector<uint32_t> readParameters(Tokens &tokens) {
 
 } // namespace
 
-bool readEntries(std::string_view text, PtxEntries &out, std::string *reason) {
+bool readEntries(std::string_view text, Entries &out, std::string *reason) {
   Tokens tokens(text);
   if (text.find('\0') != std::string_view::npos ||
       tokens.next() != ".version") {

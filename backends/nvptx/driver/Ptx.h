@@ -6,19 +6,14 @@
 #ifndef BACKPLANE_CUDA_PTX_H
 #define BACKPLANE_CUDA_PTX_H
 
-#include <cstdint>
-#include <map>
-#include <string>
+#include "Entries.h"
+
 #include <string_view>
-#include <vector>
 
 namespace backplane::cuda {
 
-/// Bytes of each parameter of each entry.
-using PtxEntries = std::map<std::string, std::vector<uint32_t>, std::less<>>;
-
 /// Reads the entries of a PTX text; false, with the reason, when it is none.
-bool readEntries(std::string_view text, PtxEntries &out, std::string *reason);
+bool readEntries(std::string_view text, Entries &out, std::string *reason);
 
 } // namespace backplane::cuda
 

@@ -41,4 +41,7 @@ if(BP_TESTS)
   add_dependencies(bp_cuda_driver_tests bp-cuda-emulator)
   target_compile_definitions(bp_cuda_driver_tests PRIVATE
     BP_CUDA_EMULATOR="$<TARGET_FILE:bp-cuda-emulator>")
+  if(BP_PTXAS)
+    target_compile_definitions(bp_cuda_driver_tests PRIVATE BP_PTXAS="${BP_PTXAS}")
+  endif()
 endif()

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-using backplane::cuda::PtxEntries;
+using backplane::cuda::Entries;
 using backplane::cuda::readEntries;
 
 namespace {
@@ -11,15 +11,15 @@ namespace {
 constexpr const char *header = ".version 7.8\n.target sm_80\n"
                                ".address_size 64\n";
 
-PtxEntries entriesOf(const std::string &body) {
-  PtxEntries entries;
+Entries entriesOf(const std::string &body) {
+  Entries entries;
   std::string reason;
   EXPECT_TRUE(readEntries(header + body, entries, &reason)) << reason;
   return entries;
 }
 
 std::string reasonFor(std::string_view text) {
-  PtxEntries entries;
+  Entries entries;
   std::string reason;
   EXPECT_FALSE(readEntries(text, entries, &reason));
   return reason;
@@ -44,7 +44,7 @@ TEST(Ptx, ReadsEntriesWithoutParameters) {
 }
 
 TEST(Ptx, ReadsCommentsInFront) {
-  PtxEntries entries;
+  Entries entries;
   std::string reason;
   EXPECT_TRUE(
       readEntries("//\n// made by hand\n.version 8.0", entries, &reason));
@@ -89,7 +89,7 @@ TEST(Ptx, ReadsEveryPrefix) {
                       "/* and */ // so on\n{ \"text\" }";
   for (size_t size = 0; size <= whole.size(); ++size) {
     std::string part = whole.substr(0, size);
-    PtxEntries entries;
+    Entries entries;
     std::string reason;
     readEntries(part, entries, &reason);
     EXPECT_LE(entries.size(), 1u);
