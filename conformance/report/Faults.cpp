@@ -1,8 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/report/Faults.h"
 
+#include <cerrno>
+#include <cstring>
+
 using namespace backplane;
 using namespace backplane::conformance;
+
+Status conformance::checkRoom(std::span<const Record> records) {
+  for (const Record &record : records)
+    if (isBad(record.status) &&
+        record.reason.find(strerror(ENOSPC)) != std::string::npos)
+      return Status(BP_STATUS_UNAVAILABLE,
+                    record.id + ": " + record.reason +
+                        "; make room and repeat the command, a run goes on "
+                        "with --resume");
+  return {};
+}
 
 bool Faults::add(const Record &record) {
   bool isTimeout = record.status == CaseStatus::Timeout;

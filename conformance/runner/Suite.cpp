@@ -105,6 +105,10 @@ bool recorded(const RecordLog &log, const Unit &unit) {
 /// Keeps the records of a unit, none where it has them already; false when the
 /// run is to end.
 bool finish(Shared &shared, const std::vector<Record> &records) {
+  if (auto status = checkRoom(records); !status.ok()) {
+    shared.fail(std::move(status));
+    return false;
+  }
   if (auto status = shared.log.append(records); !status.ok()) {
     shared.fail(std::move(status));
     return false;

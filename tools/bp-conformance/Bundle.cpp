@@ -7,6 +7,7 @@
 #include "Commands.h"
 #include "conformance/cases/Judge.h"
 #include "conformance/cases/Probes.h"
+#include "conformance/report/Faults.h"
 #include "sdk/support/TemporaryFolder.h"
 
 #include <algorithm>
@@ -114,6 +115,8 @@ Result<Statuses> runUnits(Job &job, const Plan &plan) {
     auto records = job.run(unit);
     if (!records)
       return records.status();
+    if (Status s = checkRoom(*records); !s.ok())
+      return s;
     for (const Record &record : *records) {
       ++statuses[record.status];
       if (!isGood(record.status))

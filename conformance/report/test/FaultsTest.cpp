@@ -17,6 +17,18 @@ Record fault(CaseStatus status, const std::string &id,
   return record;
 }
 
+TEST(Faults, AFullDiskIsNoneOfTheDevice) {
+  const std::string full = "x.bpx: cannot write: No space left on device";
+  std::vector<Record> records = {fault(CaseStatus::Pass, "a", full),
+                                 fault(CaseStatus::Fail, "b", "wrong")};
+  EXPECT_TRUE(checkRoom(records).ok());
+  records.push_back(fault(CaseStatus::ResourceError, "c", full));
+  EXPECT_EQ(checkRoom(records).message(),
+            "c: " + full +
+                "; make room and repeat the command, a run goes on with "
+                "--resume");
+}
+
 TEST(Faults, CountEachCauseByItself) {
   Faults faults;
   for (int i = 0; i < 4; ++i) {
