@@ -282,6 +282,8 @@ def cache(place, rng):
         other = rng.choice([entry for entry in entries if entry != path])
         if not path.is_file() or path.is_symlink() or path.stat().st_mode & 0o600 != 0o600:
             continue
+        if path.stat().st_nlink > 1:
+            continue  # what is done to it would be done to another file
         if not other.is_file():
             other = place.folder / "x.npy"  # it was spoilt before
         if rng.random() < 0.2 and other.stat().st_size < 1 << 30:
