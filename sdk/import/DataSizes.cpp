@@ -116,8 +116,6 @@ std::optional<Place> sourceOf(const Graph &graph, const Op &op, int64_t at) {
 std::optional<KnownElement> knownOf(const Op &op, int64_t at) {
   if (op.name == "dim")
     return KnownElement{op.dims("value")[static_cast<size_t>(at)], false};
-  if (op.name == "read")
-    return KnownElement::size(Dim::symbol(op.string("symbol")));
   if (auto constant = constantOf(op))
     return constant->elements[static_cast<size_t>(at)];
   return std::nullopt;
@@ -337,8 +335,6 @@ std::optional<Dim> Greatest::find(const Op &op, ValueId value, int depth) {
     return ofAll(std::span(op.operands).subspan(1), depth);
   if (op.name == "concat")
     return ofAll(op.operands, depth);
-  if (op.name == "read")
-    return Dim::symbol(op.string("symbol"));
   if (op.name == "arg_reduce" || (op.name == "top_k" && op.results[1] == value))
     return graph_.type(op.operands[0])
                .dims[static_cast<size_t>(op.i64("axis"))] -

@@ -28,8 +28,8 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-import warnings
 
+import onnx_seeds
 import readers
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -64,94 +64,6 @@ def run(command, **environment):
 
 
 # ---- Seeds and corpora ----
-
-def write_onnx_models(folder):
-    """The models that the tests of the tool use, as seeds, and one whose
-    weights lie in a file of their own."""
-    sys.path.insert(0, str(ROOT / "tools" / "bp" / "test"))
-    import models  # pylint: disable=import-outside-toplevel
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, made in (("good", models.good()), ("simple", models.simple()),
-                       ("chain", models.long_chain(6, True, 4)),
-                       ("control", models.with_control())):
-        (folder / f"{name}.onnx").write_bytes(made.SerializeToString())
-    for number, (location, offset, length) in enumerate((
-            ("w.bin", "16", None), ("w.bin", "0", "4"), ("w.bin", "65530", None),
-            ("w.bin", "18446744073709551615", "1"), ("w.bin", "x", "-1"),
-            ("absent.bin", "0", None), ("../w.bin", "0", None), ("/dev/zero", "0", None),
-            ("", "0", None), (".", "0", None), ("out", "0", None))):
-        made = models.good()
-        for tensor in made.graph.initializer:
-            store_outside(tensor, location, offset, length)
-        (folder / f"external{number}.onnx").write_bytes(made.SerializeToString())
-
-
-def store_outside(tensor, location, offset, length):
-    """Takes the numbers of a tensor from a file; no length: as many as it has."""
-    size = 4
-    for dim in tensor.dims:
-        size *= dim
-    tensor.ClearField("raw_data")
-    tensor.ClearField("float_data")
-    tensor.data_location = 1
-    for key, value in (("location", location), ("offset", offset),
-                       ("length", length or str(size))):
-        tensor.external_data.add(key=key, value=value)
-
-
-def write_tensors(folder):
-    """A model for each way in which ONNX stores numbers."""
-    import onnx  # pylint: disable=import-outside-toplevel
-    from onnx import helper  # pylint: disable=import-outside-toplevel
-    kinds = onnx.TensorProto
-    for kind in (kinds.FLOAT, kinds.DOUBLE, kinds.FLOAT16, kinds.BFLOAT16,
-                 kinds.INT64, kinds.INT32, kinds.INT16, kinds.INT8,
-                 kinds.UINT64, kinds.UINT32, kinds.UINT16, kinds.UINT8,
-                 kinds.BOOL, kinds.STRING, kinds.INT4, kinds.UINT4,
-                 kinds.FLOAT8E4M3FN, kinds.FLOAT8E5M2, kinds.COMPLEX64):
-        try:
-            tensor = helper.make_tensor("w", kind, [2], [b"a", b"b"]
-                                        if kind == kinds.STRING else [1, 2])
-        except (TypeError, ValueError, KeyError):
-            continue
-        out = helper.make_tensor_value_info("y", kind, [2])
-        node = helper.make_node("Identity", ["w"], ["y"])
-        graph = helper.make_graph([node], "g", [], [out], [tensor])
-        made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)])
-        (folder / f"typed{kind}.onnx").write_bytes(made.SerializeToString())
-
-
-def write_node_models(folder):
-    """The models of ONNX's own tests of each operator, as they are and with
-    their inputs known: too many for the short form."""
-    from onnx.backend.test.case import node  # pylint: disable=import-outside-toplevel
-    warnings.simplefilter("ignore")  # of the arithmetic that its data are from
-    for case in node.collect_testcases(None):
-        for kind, first in (("asked", None), ("partly", 1), ("known", 0)):
-            model = case.model
-            if first is not None:
-                model = with_known(case, first)
-            text = model.SerializeToString() if model else b""
-            if 0 < len(text) <= LARGEST_INPUT:
-                (folder / f"{case.name}-{kind}.onnx").write_bytes(text)
-
-
-def with_known(case, first):
-    """The model with its small inputs from the one numbered `first` on as
-    initializers; none where there is no such input."""
-    import numpy  # pylint: disable=import-outside-toplevel
-    import onnx  # pylint: disable=import-outside-toplevel
-    made = onnx.ModelProto()
-    made.CopyFrom(case.model)
-    inputs = list(made.graph.input)
-    given = case.data_sets[0][0] if case.data_sets else []
-    for value, array in list(zip(inputs, given))[first:]:
-        if isinstance(array, (numpy.ndarray, numpy.generic)) and array.size <= 64:
-            made.graph.initializer.append(onnx.numpy_helper.from_array(
-                numpy.asarray(array), value.name))
-            made.graph.input.remove(value)
-    return made if made.graph.initializer != case.model.graph.initializer else None
-
 
 def write_images(folder):
     """Kernels of the host driver's tests, linked in several ways."""
@@ -195,15 +107,21 @@ def write_ptx(folder):
 
 
 def write_cubin(folder):
-    """A cubin of one section and one segment, which has no code."""
+    """A cubin without code: sections of names and of a kernel's two parameters,
+    and a segment."""
     folder.mkdir(parents=True, exist_ok=True)
-    head, section, segment, machine = 64, 64, 56, 190
-    at = head + section + segment
+    head, row, machine, sections = 64, 64, 190, 3
+    at = head + sections * row + 56
+    names = b"\0.nv.info.f\0"
+    info = b"".join(struct.pack("<BBHIHHI", 4, kind, 12, 0, place, 8 * place, size)
+                    for kind, place, size in ((0x45, 1, 8), (0x17, 0, 8 << 18)))
+    table = [(0, 1, at, 0), (0, 3, at, len(names)), (1, 0x70000000, at + len(names), len(info))]
     (folder / "cubin").write_bytes(
-        struct.pack("<16sHHIQQQI6H", b"\x7fELF\2\1\1", 2, machine, 1, 0, head + section, head,
-                    0, head, segment, 1, section, 1, 0)
-        + struct.pack("<IIQQQQIIQQ", 0, 1, 0, 0, at, 8, 0, 0, 1, 0)
-        + struct.pack("<IIQQQQQQ", 1, 4, at, 0, 0, 8, 8, 1) + bytes(8))
+        struct.pack("<16sHHIQQQI6H", b"\x7fELF\2\1\1", 2, machine, 1, 0,
+                    head + sections * row, head, 0, head, 56, 1, row, sections, 1)
+        + b"".join(struct.pack("<IIQQQQIIQQ", name, kind, 0, 0, place, size, 0, 0, 1, 0)
+                   for name, kind, place, size in table)
+        + struct.pack("<IIQQQQQQ", 1, 4, at, 0, 0, 8, 8, 1) + names + info)
 
 
 def write_submissions(folder):
@@ -250,8 +168,7 @@ def prepare(build):
         result = run([build / "bin" / "fuzz_seeds", build / "seeds"])
     if result.returncode:
         return result.stdout
-    write_onnx_models(build / "seeds" / "onnx")
-    write_tensors(build / "seeds" / "onnx")
+    onnx_seeds.write(build / "seeds" / "onnx")
     write_images(build / "seeds" / "elf")
     write_shaders(build / "seeds" / "spirv")
     write_ptx(build / "seeds" / "ptx")
@@ -443,7 +360,7 @@ def long(names, options):
     if failure:
         return failure, 0
     if "onnx" in names:
-        write_node_models(build / "seeds" / "onnx")
+        onnx_seeds.write_many(build / "seeds" / "onnx", LARGEST_INPUT)
     names = sorted(names, key=lambda name: state_of(name, build)["seconds"])
     passed = sum(fuzz(name, build, options.seconds) for name in names
                  if options.seconds)
