@@ -9,7 +9,7 @@
   for every thread that ended.
 - A model compiled for AArch64 computes what it computes on this machine, with
   NEON and with vectors of 128, 256 and 512 bits; the code has the instructions
-  of its target.
+  of its target. Casts of any bits are right.
 
 Without the cross compiler or qemu everything counts as skipped.
 """
@@ -358,6 +358,15 @@ def check_brain(suite, options, folder):
                 re.search(r"aarch64\+bfmmla.*bf16", result.stdout), result.stdout)
 
 
+def check_casts(suite, options, folder):
+    """Floats of any bits to unsigned integers: a signalling NaN is 0, too."""
+    for worker in ("arm64-neon", "arm64"):
+        result = run([options.bp, "conformance", "--device", f"worker:{worker}/host", "--depth",
+                      "standard", "--filter", "L3/cast/f*/to-u*/bits-*", "--out",
+                      folder / worker])
+        suite.check(f"casts of any bits on {worker}", result.returncode == 0, result.stdout)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bp", default=str(ROOT / "build/bin/bp"))
@@ -384,6 +393,7 @@ def main():
             check_runs(suite, options, integers, folder / "integers", 0,
                        (MACHINES, LESS), "n=2", "p=2", "q=5", "k=9")
             check_brain(suite, options, folder)
+            check_casts(suite, options, folder)
             check_static(suite, options, folder)
     print(f"{suite.passed} passed, {suite.failed} failed, 0 skipped")
     return 1 if suite.failed else 0

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/emit/llvm/CodeGenerator.h"
+#include "sdk/emit/llvm/SignallingNans.h"
 
 #include "mlir/ExecutionEngine/OptUtils.h"
 #include "mlir/Target/LLVMIR/Export.h"
@@ -68,6 +69,8 @@ makeOptimizedCode(ModuleOp module, const EmitTarget &target,
   setFunctionAttributes(*code, target, entryName);
   if (auto failed = makeOptimizingTransformer(3, 0, &machine)(code.get()))
     return module.emitError("LLVM: ") << llvm::toString(std::move(failed));
+  if (machine.getTargetTriple().isAArch64())
+    keepSelections(*code);
   return code;
 }
 
