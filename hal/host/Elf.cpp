@@ -254,7 +254,10 @@ bool Mapper::countSymbols() {
   uint64_t bloomWords = at<uint32_t>(gnuHash_ + 8);
   uint64_t bucketTable = gnuHash_ + 16 + bloomWords * 8;
   uint64_t chains = bucketTable + buckets * 4;
-  if (!mapped(bucketTable, buckets * 4))
+  // Tables lie in the file, and not in the zeros that a segment may have behind
+  // its bytes: no loop is longer than the file.
+  const uint64_t most = blobSize_ / sizeof(uint32_t);
+  if (buckets > most || !mapped(bucketTable, buckets * 4))
     return refuse("its hash table is damaged");
   uint64_t last = 0;
   for (uint64_t i = 0; i < buckets; ++i)
@@ -262,7 +265,7 @@ bool Mapper::countSymbols() {
   image_->symbolCount_ = std::max(first, last);
   if (last < first)
     return true;
-  while (mapped(chains + (last - first) * 4, 4) &&
+  while (last - first < most && mapped(chains + (last - first) * 4, 4) &&
          !(at<uint32_t>(chains + (last - first) * 4) & 1))
     ++last;
   image_->symbolCount_ = last + 1;
@@ -272,7 +275,7 @@ bool Mapper::countSymbols() {
 bool Mapper::checkTables() {
   if (!countSymbols())
     return false;
-  if (!inside(image_->symbolCount_, 0, maxImageBytes / sizeof(Elf64_Sym)) ||
+  if (image_->symbolCount_ > blobSize_ / sizeof(Elf64_Sym) ||
       !mapped(image_->symbols_, image_->symbolCount_ * sizeof(Elf64_Sym)) ||
       !mapped(image_->strings_, image_->stringBytes_))
     return refuse("its symbol table is damaged");
