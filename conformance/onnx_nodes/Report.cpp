@@ -5,6 +5,7 @@
 #include "conformance/publish/Publish.h"
 #include "conformance/report/StrictJson.h"
 #include "sdk/support/AtomicFile.h"
+#include "sdk/support/TextViews.h"
 
 #include <sstream>
 
@@ -99,24 +100,21 @@ std::string pageOf(const Records &records, const std::string &device) {
                  {"refused", listed(records, true)}});
 }
 
-Status write(const std::string &path, const std::string &text) {
-  return writeFileAtomically(
-      path, {reinterpret_cast<const uint8_t *>(text.data()), text.size()});
-}
-
 } // namespace
 
 Status writeNodeReport(const std::string &folder, const std::string &device) {
   auto records = readRecords(folder + "/records.jsonl");
   if (!records)
     return records.status();
-  if (Status s = write(folder + "/report.html", pageOf(*records, device));
+  if (Status s = writeFileAtomically(folder + "/report.html",
+                                     asBytes(pageOf(*records, device)));
       !s.ok())
     return s;
   RunFacts facts;
   facts.suite = "ONNX node tests";
   facts.device = device.empty() ? "stored outputs" : device;
-  return write(folder + "/junit.xml", junitXml(facts, *records));
+  return writeFileAtomically(folder + "/junit.xml",
+                             asBytes(junitXml(facts, *records)));
 }
 
 } // namespace backplane::conformance

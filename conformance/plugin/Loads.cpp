@@ -4,6 +4,7 @@
 #include "Groups.h"
 #include "Models.h"
 #include "sdk/support/Pages.h"
+#include "sdk/support/TextViews.h"
 
 #include <algorithm>
 #include <cstring>
@@ -170,9 +171,7 @@ void garbage(Trial &trial) {
     damage.load(blob, Bytes(4096, 0), true);
     damage.load(blob, Bytes(4096, 0xFF), true);
     const std::string text = "#!/bin/sh\necho this is no executable\n";
-    damage.load(blob,
-                {reinterpret_cast<const uint8_t *>(text.data()), text.size()},
-                true);
+    damage.load(blob, asBytes(text), true);
     damage.load(blob, noise(blob.bytes.size(), 9), true);
   }
 }

@@ -4,6 +4,7 @@
 #include "conformance/publish/Html.h"
 #include "sdk/support/AtomicFile.h"
 #include "sdk/support/Hash.h"
+#include "sdk/support/TextViews.h"
 
 #include <nlohmann/json.hpp>
 
@@ -55,13 +56,6 @@ Json waiversJson(const RunVerdict &verdict) {
                        {"expired", use.expired},
                        {"expires", textOf(use.waiver.expires)}});
   return waivers;
-}
-
-Status write(const std::string &folder, const std::string &name,
-             const std::string &text) {
-  return writeFileAtomically(
-      folder + "/" + name,
-      {reinterpret_cast<const uint8_t *>(text.data()), text.size()});
 }
 
 } // namespace
@@ -140,7 +134,8 @@ Status conformance::writeReports(const std::string &folder,
   if (!hash)
     return hash.status();
   for (const auto &[name, text] : reportFiles(facts, verdict, records, *hash))
-    if (Status s = write(folder, name, text); !s.ok())
+    if (Status s = writeFileAtomically(folder + "/" + name, asBytes(text));
+        !s.ok())
       return s;
   return {};
 }

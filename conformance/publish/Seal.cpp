@@ -5,6 +5,7 @@
 #include "conformance/report/StrictJson.h"
 #include "sdk/support/AtomicFile.h"
 #include "sdk/support/Hash.h"
+#include "sdk/support/TextViews.h"
 
 #include <nlohmann/json.hpp>
 #include <sodium.h>
@@ -109,12 +110,6 @@ std::string rootOf(const Hashes &hashes) {
   crypto_hash_sha256(digest, reinterpret_cast<const uint8_t *>(lines.data()),
                      lines.size());
   return hex(digest, sizeof digest);
-}
-
-Status writeText(const fs::path &path, const std::string &text) {
-  return writeFileAtomically(
-      path.string(),
-      {reinterpret_cast<const uint8_t *>(text.data()), text.size()});
 }
 
 /// Creates a file that must not exist, with these permissions; one that cannot
@@ -261,12 +256,14 @@ Status conformance::sealFolder(const std::string &folder,
                        text.size(), key->data());
   PublicKey publicKey;
   crypto_sign_ed25519_sk_to_pk(publicKey.data(), key->data());
-  if (auto status = writeText(fs::path(folder) / manifestName, text);
+  if (auto status =
+          writeFileAtomically(fs::path(folder) / manifestName, asBytes(text));
       !status.ok())
     return status;
-  return writeText(fs::path(folder) / signatureName,
-                   hex(publicKey.data(), publicKey.size()) + "\n" +
-                       hex(signature.data(), signature.size()) + "\n");
+  return writeFileAtomically(
+      fs::path(folder) / signatureName,
+      asBytes(hex(publicKey.data(), publicKey.size()) + "\n" +
+              hex(signature.data(), signature.size()) + "\n"));
 }
 
 Result<Seal> conformance::checkSeal(const std::string &folder,

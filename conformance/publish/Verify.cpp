@@ -4,6 +4,7 @@
 #include "conformance/publish/RunFiles.h"
 #include "conformance/report/StrictJson.h"
 #include "sdk/support/Hash.h"
+#include "sdk/support/TextViews.h"
 
 #include <algorithm>
 #include <cmath>
@@ -21,10 +22,6 @@ namespace {
 constexpr uint64_t maxSmallFile = 1 << 20;
 constexpr uint64_t maxRecordsFile = uint64_t(1) << 28;
 constexpr size_t maxLine = 1 << 16;
-
-std::string hashOf(const std::string &text) {
-  return sha256({reinterpret_cast<const uint8_t *>(text.data()), text.size()});
-}
 
 /// Statuses that a verdict gives; no runner writes them.
 bool isDerived(CaseStatus status) {
@@ -66,7 +63,7 @@ Status readWaivers(const std::string &folder, StoredRun &run) {
   auto text = readTextFile(folder + "/waivers.json", maxSmallFile);
   if (!text)
     return text.status();
-  if (hashOf(*text) != run.facts.waiversHash)
+  if (sha256(asBytes(*text)) != run.facts.waiversHash)
     return dataLoss("'" + folder + "/waivers.json' is not the file of the run");
   auto day = parseDate(run.facts.date);
   if (!day)
@@ -77,11 +74,6 @@ Status readWaivers(const std::string &folder, StoredRun &run) {
   run.waivers = std::move(*waivers);
   run.waiversText = std::move(*text);
   return {};
-}
-
-bool isHash(const std::string &text) {
-  return text.size() == 32 &&
-         text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
 bool isTime(double value) { return std::isfinite(value) && value >= 0; }

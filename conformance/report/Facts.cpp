@@ -4,6 +4,7 @@
 #include "conformance/report/Profiles.h"
 #include "conformance/report/StrictJson.h"
 #include "sdk/support/Hash.h"
+#include "sdk/support/TextViews.h"
 
 #include <algorithm>
 #include <cctype>
@@ -167,8 +168,7 @@ uint64_t conformance::officialSeed(const RunFacts &facts) {
   for (const std::string &line : lines)
     text += line;
   text += "challenge " + facts.challenge;
-  std::string digest =
-      sha256({reinterpret_cast<const uint8_t *>(text.data()), text.size()});
+  std::string digest = sha256(asBytes(text));
   uint64_t seed = std::stoull(digest.substr(0, 16), nullptr, 16);
   return seed ? seed : 1;
 }

@@ -5,6 +5,7 @@
 #include "sdk/graph/Wire.h"
 #include "sdk/support/AtomicFile.h"
 #include "sdk/support/Npy.h"
+#include "sdk/support/TextViews.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -14,11 +15,6 @@ namespace backplane::conformance {
 namespace {
 
 using conformance::Tensor;
-
-Status writeText(const std::string &path, const std::string &text) {
-  return writeFileAtomically(
-      path, {reinterpret_cast<const uint8_t *>(text.data()), text.size()});
-}
 
 std::string readme(const Repro &repro, const Examination &found,
                    const std::string &device, const std::string &title) {
@@ -90,7 +86,8 @@ Status saveRepro(const std::string &folder, const Repro &repro,
   }
   if (!status.ok())
     return status;
-  return writeText(folder + "/README.md", readme(repro, found, device, title));
+  return writeFileAtomically(folder + "/README.md",
+                             asBytes(readme(repro, found, device, title)));
 }
 
 } // namespace backplane::conformance

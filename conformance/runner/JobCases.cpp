@@ -7,6 +7,7 @@
 #include "conformance/cases/Probes.h"
 #include "conformance/compare/Elements.h"
 #include "sdk/support/Hash.h"
+#include "sdk/support/TextViews.h"
 
 #include <algorithm>
 
@@ -41,8 +42,7 @@ bool saysAnything(const std::vector<Verdict> &verdicts) {
 
 /// Every 16th case, whatever else is selected.
 bool isSampled(const Case &testCase) {
-  const auto *data = reinterpret_cast<const uint8_t *>(testCase.id.data());
-  return hashBytes({data, testCase.id.size()}).back() == '0';
+  return hashBytes(asBytes(testCase.id)).back() == '0';
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Mustpass.h"
 #include "sdk/support/Hash.h"
+#include "sdk/support/TextViews.h"
 
 #include <algorithm>
 #include <map>
@@ -33,8 +34,7 @@ std::string hashOfIds(std::vector<std::string> ids) {
   std::string lines;
   for (const std::string &id : ids)
     lines += id + "\n";
-  return sha256(
-      {reinterpret_cast<const uint8_t *>(lines.data()), lines.size()});
+  return sha256(asBytes(lines));
 }
 
 std::string mustpassText(const std::vector<std::string> &ids) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "RecordLog.h"
 #include "sdk/support/AtomicFile.h"
+#include "sdk/support/TextViews.h"
 
 #include <cerrno>
 #include <cstring>
@@ -104,8 +105,7 @@ Status RecordLog::finish(const std::vector<std::string> &order) {
       return notFound(path_ + ": has no record of " + id);
     lines += toJson(record->second) + "\n";
   }
-  const auto *data = reinterpret_cast<const uint8_t *>(lines.data());
-  return writeFileAtomically(path_, {data, lines.size()});
+  return writeFileAtomically(path_, asBytes(lines));
 }
 
 } // namespace backplane::conformance

@@ -8,6 +8,7 @@
 #include "conformance/runner/RecordLog.h"
 #include "sdk/support/AtomicFile.h"
 #include "sdk/support/Glob.h"
+#include "sdk/support/TextViews.h"
 
 #include <algorithm>
 #include <atomic>
@@ -73,8 +74,7 @@ Status checkFolder(const SuiteOptions &options, RunFacts &facts) {
     facts.date = found->date;
   }
   std::string text = toJson(facts);
-  return writeFileAtomically(
-      path, {reinterpret_cast<const uint8_t *>(text.data()), text.size()});
+  return writeFileAtomically(path, asBytes(text));
 }
 
 /// What the jobs share.

@@ -3,6 +3,7 @@
 #include "hal/core/Error.h"
 #include "sdk/support/AtomicFile.h"
 #include "sdk/support/Hash.h"
+#include "sdk/support/TextViews.h"
 
 #include <array>
 #include <cstring>
@@ -23,9 +24,7 @@ struct EntryHeader {
 };
 
 EntryHeader headerOf(std::string_view key, std::span<const uint8_t> bytes) {
-  return {entryMagic, bytes.size(),
-          hash128(bytes,
-                  {reinterpret_cast<const uint8_t *>(key.data()), key.size()})};
+  return {entryMagic, bytes.size(), hash128(bytes, asBytes(key))};
 }
 
 Status writeFile(const std::string &path, const EntryHeader &header,

@@ -4,6 +4,7 @@
 #include "sdk/support/AtomicFile.h"
 #include "sdk/support/FileTrust.h"
 #include "sdk/support/Hash.h"
+#include "sdk/support/TextViews.h"
 
 #include <array>
 #include <chrono>
@@ -26,10 +27,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds timeout{20};
 constexpr uint64_t maxOutcomeBytes = 4096;
-
-std::span<const uint8_t> asBytes(const std::string &text) {
-  return {reinterpret_cast<const uint8_t *>(text.data()), text.size()};
-}
 
 std::string workerProgram() {
   std::filesystem::path plugins = systemPluginDir();

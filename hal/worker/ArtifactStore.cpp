@@ -16,12 +16,6 @@ namespace {
 
 constexpr const char *extension = ".bpx";
 
-/// A hash is part of a path: nothing else may be.
-bool isHash(const std::string &text) {
-  return text.size() == 32 &&
-         text.find_first_not_of("0123456789abcdef") == std::string::npos;
-}
-
 struct Entry {
   fs::path path;
   fs::file_time_type used;

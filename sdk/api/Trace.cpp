@@ -4,6 +4,7 @@
 #include "Arguments.h"
 #include "Handles.h"
 #include "sdk/support/AtomicFile.h"
+#include "sdk/support/TextViews.h"
 
 #include <filesystem>
 #include <unistd.h>
@@ -49,8 +50,6 @@ bp_status_t bp_context_trace_end(bp_context_t *context, bp_error_t *error) {
     if (!trace)
       return Status(BP_STATUS_FAILED_PRECONDITION, "no trace is on");
     std::string text = trace->json();
-    return writeFileAtomically(
-        context->tracePath,
-        {reinterpret_cast<const uint8_t *>(text.data()), text.size()});
+    return writeFileAtomically(context->tracePath, asBytes(text));
   });
 }

@@ -8,6 +8,7 @@
 #include "sdk/support/AtomicFile.h"
 #include "sdk/support/Error.h"
 #include "sdk/support/ReadableText.h"
+#include "sdk/support/TextViews.h"
 
 #include <algorithm>
 #include <array>
@@ -24,12 +25,6 @@ namespace fs = std::filesystem;
 
 std::string weightFile(size_t input) {
   return "weight-" + std::to_string(input) + ".bin";
-}
-
-Status writeText(const fs::path &path, const std::string &text) {
-  return writeFileAtomically(
-      path.string(),
-      {reinterpret_cast<const uint8_t *>(text.data()), text.size()});
 }
 
 Result<Bytes> readBytes(const fs::path &path) {
@@ -179,7 +174,8 @@ Result<std::string> DispatchDump::write(const DispatchCall &call,
                                          input->weight->data);
           !s.ok())
         return s;
-  if (Status s = writeText(folder / "call.txt", wordsOf(call, weights, inputs));
+  if (Status s = writeFileAtomically(folder / "call.txt",
+                                     asBytes(wordsOf(call, weights, inputs)));
       !s.ok())
     return s;
   return folder.string();

@@ -3,6 +3,7 @@
 
 #include "sdk/graph/Wire.h"
 #include "sdk/support/Hash.h"
+#include "sdk/support/TextViews.h"
 
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -25,15 +26,9 @@ static const std::string &hashOfCompiler() {
     if (!file)
       return std::string();
     llvm::StringRef bytes = (*file)->getBuffer();
-    return hashBytes(
-        {reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()});
+    return hashBytes(asBytes(bytes));
   }();
   return hash;
-}
-
-static std::string hashText(const std::string &text) {
-  return hashBytes(
-      {reinterpret_cast<const uint8_t *>(text.data()), text.size()});
 }
 
 std::string backplane::kernelKey(const Target &target, const Graph &dispatch) {
@@ -47,12 +42,12 @@ std::string backplane::kernelKey(const Target &target, const Graph &dispatch) {
     text += property.str() + "\n";
   for (const StagePipeline &stage : target.stages)
     text += stage.stage + "=" + stage.pipeline + "\n";
-  return hashText(text);
+  return hashBytes(asBytes(text));
 }
 
 std::string backplane::kernelKey(const std::string &base,
                                  const std::string &more) {
-  return hashText(base + "\n" + more);
+  return hashBytes(asBytes(base + "\n" + more));
 }
 
 std::string backplane::kernelKey(const std::string &base,

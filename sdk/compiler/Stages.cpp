@@ -5,6 +5,7 @@
 #include "sdk/dialect/Graph.h"
 #include "sdk/emit/Emit.h"
 #include "sdk/support/AtomicFile.h"
+#include "sdk/support/TextViews.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
@@ -53,8 +54,7 @@ void StageDump::write(StringRef name, ModuleOp module) {
   flags.enableDebugInfo(true, false);
   module->print(stream, flags);
   if (status_.ok())
-    status_ = writeFileAtomically(
-        path, {reinterpret_cast<const uint8_t *>(text.data()), text.size()});
+    status_ = writeFileAtomically(path, asBytes(text));
 }
 
 Status backplane::runPasses(ModuleOp module, Diagnostics &diagnostics,

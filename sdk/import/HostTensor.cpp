@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "HostTensor.h"
+#include "sdk/support/TextViews.h"
 
 #include <charconv>
 
@@ -125,8 +126,8 @@ Result<OwnedBytes> readExternal(const onnx::TensorProto &proto,
 }
 
 template <typename T>
-OwnedBytes asBytes(const google::protobuf::RepeatedField<T> &field,
-                   const std::shared_ptr<const void> &owner) {
+OwnedBytes ownedBytes(const google::protobuf::RepeatedField<T> &field,
+                      const std::shared_ptr<const void> &owner) {
   return OwnedBytes{{reinterpret_cast<const uint8_t *>(field.data()),
                      static_cast<size_t>(field.size()) * sizeof(T)},
                     owner};
@@ -150,15 +151,15 @@ OwnedBytes readTyped(const onnx::TensorProto &proto, DType dtype,
                      const std::shared_ptr<const void> &owner) {
   switch (dtype) {
   case DType::F32:
-    return asBytes(proto.float_data(), owner);
+    return ownedBytes(proto.float_data(), owner);
   case DType::F64:
-    return asBytes(proto.double_data(), owner);
+    return ownedBytes(proto.double_data(), owner);
   case DType::I64:
-    return asBytes(proto.int64_data(), owner);
+    return ownedBytes(proto.int64_data(), owner);
   case DType::I32:
-    return asBytes(proto.int32_data(), owner);
+    return ownedBytes(proto.int32_data(), owner);
   case DType::U64:
-    return asBytes(proto.uint64_data(), owner);
+    return ownedBytes(proto.uint64_data(), owner);
   case DType::U32:
     return narrowed(proto.uint64_data(), 4);
   case DType::F16:
@@ -194,8 +195,7 @@ Result<OwnedBytes> readBytes(const onnx::TensorProto &proto, DType dtype,
   bool external = proto.data_location() == onnx::TensorProto::EXTERNAL;
   if (!raw && proto.has_raw_data()) {
     const std::string &text = proto.raw_data();
-    raw =
-        std::span(reinterpret_cast<const uint8_t *>(text.data()), text.size());
+    raw = asBytes(text);
   }
   bool typed = proto.float_data_size() || proto.double_data_size() ||
                proto.int64_data_size() || proto.uint64_data_size() ||

@@ -2,6 +2,7 @@
 #include "Cache.h"
 #include "AtomicFile.h"
 #include "Hash.h"
+#include "TextViews.h"
 
 #include <cerrno>
 #include <cstring>
@@ -21,13 +22,8 @@ struct EntryHeader {
 constexpr uint64_t maxBytes = uint64_t(1) << 30; ///< of an entry
 constexpr char entryMagic[8] = {'B', 'P', 'C', 'A', 'C', 'H', 'E', '1'};
 
-std::string hashText(std::string_view text) {
-  return hashBytes(
-      {reinterpret_cast<const uint8_t *>(text.data()), text.size()});
-}
-
 std::string entryHash(std::string_view key, std::span<const uint8_t> data) {
-  return hashText(std::string(key) + "/" + hashBytes(data));
+  return hashBytes(asBytes(std::string(key) + "/" + hashBytes(data)));
 }
 
 /// What tells one state of a file from another without reading it.
@@ -55,7 +51,7 @@ CacheKey &CacheKey::add(std::string_view part) {
   return *this;
 }
 
-std::string CacheKey::str() const { return hashText(parts_); }
+std::string CacheKey::str() const { return hashBytes(asBytes(parts_)); }
 
 void Cache::warn(const Status &status) const {
   if (warn_)
@@ -161,7 +157,7 @@ Result<std::string> Cache::fileHash(const std::string &path) const {
   struct stat info;
   if (stat(path.c_str(), &info) != 0)
     return notFound(path + ": cannot read it: " + strerror(errno));
-  std::string known = identity(info), key = hashText(path);
+  std::string known = identity(info), key = hashBytes(asBytes(path));
   if (std::optional<Bytes> entry = get("files", key)) {
     std::string text(entry->begin(), entry->end());
     if (text.size() > 33 && text.substr(33) == known)
@@ -172,8 +168,7 @@ Result<std::string> Cache::fileHash(const std::string &path) const {
     return hash;
   std::string text = *hash + " " + known;
   // Without the note the file is read again next time; nothing else is lost.
-  (void)put("files", key,
-            {reinterpret_cast<const uint8_t *>(text.data()), text.size()});
+  (void)put("files", key, asBytes(text));
   return hash;
 }
 

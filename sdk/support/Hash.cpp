@@ -159,6 +159,11 @@ static Hash128 fromLibrary(XXH128_hash_t hash) {
 
 std::string Hash128::hex() const { return hexDigits(high) + hexDigits(low); }
 
+bool isHash(std::string_view text) {
+  return text.size() == 32 &&
+         text.find_first_not_of("0123456789abcdef") == text.npos;
+}
+
 Hash128 hash128(std::span<const uint8_t> data, std::span<const uint8_t> more) {
   if (more.empty())
     return fromLibrary(XXH3_128bits(data.data(), data.size()));

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace backplane {
 
@@ -20,6 +21,9 @@ struct Hash128 {
   /// 32 hexadecimal digits.
   std::string hex() const;
 };
+
+/// Whether a text is what Hash128::hex may return.
+bool isHash(std::string_view text);
 
 /// Of some bytes and others after them.
 Hash128 hash128(std::span<const uint8_t> data,

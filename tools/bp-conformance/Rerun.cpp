@@ -8,6 +8,7 @@
 #include "conformance/models/RealModels.h"
 #include "sdk/support/Hash.h"
 #include "sdk/support/TemporaryFolder.h"
+#include "sdk/support/TextViews.h"
 
 #include <algorithm>
 #include <charconv>
@@ -34,7 +35,7 @@ Result<double> shareOf(const std::string &part) {
 /// A number for a unit that nobody can choose.
 std::string lot(uint64_t seed, const Unit &unit) {
   std::string text = std::to_string(seed) + " " + unit.id;
-  return sha256({reinterpret_cast<const uint8_t *>(text.data()), text.size()});
+  return sha256(asBytes(text));
 }
 
 /// Keeps units of each layer, at least one, drawn by the seed.

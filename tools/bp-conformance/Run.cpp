@@ -15,6 +15,7 @@
 #include "sdk/import/Import.h"
 #endif
 #include "sdk/support/AtomicFile.h"
+#include "sdk/support/TextViews.h"
 
 #include <charconv>
 #include <cinttypes>
@@ -79,8 +80,7 @@ Result<std::vector<Waiver>> takeWaivers(const RunOptions &options,
   auto waivers = parseWaivers(*text, *parseDate(facts.date));
   if (!waivers)
     return waivers.status().within(options.waivers);
-  std::span bytes(reinterpret_cast<const uint8_t *>(text->data()),
-                  text->size());
+  std::span<const uint8_t> bytes = asBytes(*text);
   facts.waiversHash = sha256(bytes);
   std::error_code code;
   std::filesystem::create_directories(options.out, code);
@@ -92,9 +92,7 @@ Result<std::vector<Waiver>> takeWaivers(const RunOptions &options,
 
 Status writeList(const std::string &folder, const Plan &plan) {
   std::string text = mustpassText(plan.mustpass);
-  return writeFileAtomically(
-      folder + "/mustpass.txt",
-      {reinterpret_cast<const uint8_t *>(text.data()), text.size()});
+  return writeFileAtomically(folder + "/mustpass.txt", asBytes(text));
 }
 
 int listCases(const Plan &plan) {

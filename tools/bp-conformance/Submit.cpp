@@ -10,6 +10,7 @@
 #include "sdk/support/AtomicFile.h"
 #include "sdk/support/ReadableText.h"
 #include "sdk/support/TemporaryFolder.h"
+#include "sdk/support/TextViews.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -32,11 +33,6 @@ Result<PlannedRun> plan(const RunFacts &facts) {
   return PlannedRun{plan->records(facts.computeDTypes, facts.storageDTypes),
                     plan->mustpass.size(), hashOfIds(plan->mustpass),
                     mustpassText(plan->mustpass)};
-}
-
-Status writeText(const std::string &path, const std::string &text) {
-  return writeFileAtomically(
-      path, {reinterpret_cast<const uint8_t *>(text.data()), text.size()});
 }
 
 int refuse(const Status &status) {
@@ -75,14 +71,15 @@ Status writeRun(const std::string &folder, StoredRun &run,
   if (code)
     return invalidArgument("cannot make the folder '" + folder +
                            "': " + code.message());
-  if (Status s = writeText(folder + "/run.json", toJson(run.facts)); !s.ok())
-    return s;
-  if (Status s = writeText(folder + "/records.jsonl", rawRecords); !s.ok())
-    return s;
-  if (Status s = writeText(folder + "/mustpass.txt", list); !s.ok())
-    return s;
+  const std::string facts = toJson(run.facts);
+  std::vector<std::pair<std::string, std::string_view>> files = {
+      {"run.json", facts},
+      {"records.jsonl", rawRecords},
+      {"mustpass.txt", list}};
   if (!run.waiversText.empty())
-    if (Status s = writeText(folder + "/waivers.json", run.waiversText);
+    files.emplace_back("waivers.json", run.waiversText);
+  for (const auto &[name, text] : files)
+    if (Status s = writeFileAtomically(folder + "/" + name, asBytes(text));
         !s.ok())
       return s;
   return writeReports(folder, run.facts, verdict, run.records);
@@ -242,7 +239,7 @@ static Status writeList(const std::string &depth, const std::string &path,
   if (!anew)
     if (Status s = checkGrows(path, std::move(plan->mustpass)); !s.ok())
       return s;
-  return writeText(path, text);
+  return writeFileAtomically(path, asBytes(text));
 }
 
 int mustpassCommand(const std::string &depth, const std::string &path,

@@ -2,6 +2,7 @@
 #include "OutputFiles.h"
 #include "sdk/support/AtomicFile.h"
 #include "sdk/support/Hash.h"
+#include "sdk/support/TextViews.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -53,8 +54,7 @@ static std::string fileName(const std::string &name) {
   size_t end = kept;
   while (end > 0 && (uint8_t(result[end]) & 0xC0) == 0x80)
     --end; // no part of a character
-  std::string hash =
-      sha256({reinterpret_cast<const uint8_t *>(name.data()), name.size()});
+  std::string hash = sha256(asBytes(name));
   return result.substr(0, end) + "-" + hash.substr(0, 16);
 }
 

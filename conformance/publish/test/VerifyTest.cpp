@@ -3,6 +3,7 @@
 #include "conformance/publish/Diff.h"
 #include "conformance/publish/Publish.h"
 #include "sdk/support/Hash.h"
+#include "sdk/support/TextViews.h"
 
 #include <gtest/gtest.h>
 
@@ -330,8 +331,7 @@ TEST_F(VerifyTest, ChecksEachShard) {
 TEST_F(VerifyTest, TakesTheWaiversOfTheRunOnly) {
   const std::string text = R"({"format": 1, "waivers": []})";
   RunFacts waived = facts();
-  waived.waiversHash =
-      sha256({reinterpret_cast<const uint8_t *>(text.data()), text.size()});
+  waived.waiversHash = sha256(asBytes(text));
   write(folder_ + "/waivers.json", text);
   put(folder_, waived, passing(waived));
   EXPECT_EQ(failure(folder_), "");

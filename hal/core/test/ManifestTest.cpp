@@ -3,6 +3,7 @@
 #include "PluginFolder.h"
 #include "hal/core/CpuInfo.h"
 #include "sdk/support/Hash.h"
+#include "sdk/support/TextViews.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -307,10 +308,7 @@ TEST(Versions, CompareNumerically) {
 }
 
 TEST(FileHash, KnowsTheStandardVectors) {
-  auto hash = [](const std::string &text) {
-    return sha256(
-        {reinterpret_cast<const uint8_t *>(text.data()), text.size()});
-  };
+  auto hash = [](const std::string &text) { return sha256(asBytes(text)); };
   EXPECT_EQ(hash("abc"), "ba7816bf8f01cfea414140de5dae2223"
                          "b00361a396177a9cb410ff61f20015ad");
   EXPECT_EQ(hash(""), "e3b0c44298fc1c149afbf4c8996fb924"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ModelBuilder.h"
+#include "sdk/support/TextViews.h"
 
 #include <gtest/gtest.h>
 #include <numeric>
@@ -138,9 +139,7 @@ onnx::TensorProto intTensor(std::vector<int64_t> dims,
 
 Result<Model> importBytes(const std::string &bytes, ModelFolder folder) {
   auto owner = std::make_shared<std::string>(bytes);
-  auto file = OnnxFile::parse(
-      {reinterpret_cast<const uint8_t *>(owner->data()), owner->size()}, owner,
-      std::move(folder));
+  auto file = OnnxFile::parse(asBytes(*owner), owner, std::move(folder));
   if (!file.ok())
     return file.status();
   return Importer(*file).run();

@@ -4,6 +4,7 @@
 #include "sdk/graph/Model.h"
 #include "sdk/support/AtomicFile.h"
 #include "sdk/support/Hash.h"
+#include "sdk/support/TextViews.h"
 
 #include <fcntl.h>
 #include <filesystem>
@@ -98,10 +99,7 @@ TEST(Cache, NoticesThatAFileHasChanged) {
   Cache cache(folder / "cache");
   std::string path = folder / "model";
   EXPECT_EQ(cache.fileHash(path).code(), BP_STATUS_NOT_FOUND);
-  auto hash = [&](const std::string &text) {
-    return hashBytes(
-        {reinterpret_cast<const uint8_t *>(text.data()), text.size()});
-  };
+  auto hash = [&](const std::string &text) { return hashBytes(asBytes(text)); };
   for (const char *text : {"one", "two", "six", "seven"}) {
     writeFile(path, text);
     for (int i = 0; i < 3; ++i)
