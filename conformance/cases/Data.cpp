@@ -100,9 +100,8 @@ public:
       : tensor_(tensor), rule_(rule), special_(specialBits(tensor.dtype)),
         dataSet_(findDataSet(testCase.dataSet)), input_(input),
         seed_(withInput(testCase.seed, input)),
-        isRandom_(isRandom(testCase.dataSet) ||
-                  orderOf(testCase.dataSet) != Order::Random),
-        errors_(errorsOf(testCase.dataSet)), order_(orderOf(testCase.dataSet)) {
+        errors_(errorsOf(testCase.dataSet)), order_(orderOf(testCase.dataSet)),
+        isRandom_(isRandom(testCase.dataSet) || order_ != Order::Random) {
     auto terms = rule.terms.evaluate(testCase.symbols);
     terms_ = std::max<int64_t>(terms.ok() ? *terms : 1, 1);
     if (rule.kind == InputRule::Kind::Index)
@@ -190,9 +189,9 @@ private:
   DataSet dataSet_;
   size_t input_;
   uint64_t seed_;
-  bool isRandom_;
   Errors errors_;
   Order order_;
+  bool isRandom_;
   size_t wrong_ = 0; ///< place of the only error
   int64_t terms_ = 1, bound_ = 1;
 };

@@ -4,6 +4,7 @@
 #include "Elements.h"
 #include "SelfCheck.h"
 #include "Tolerance.h"
+#include "sdk/support/Tensor.h"
 
 #include <algorithm>
 #include <cmath>
@@ -20,13 +21,6 @@ std::string number(double value) {
   char text[32];
   std::snprintf(text, sizeof(text), "%.4g", value);
   return text;
-}
-
-std::string text(const std::vector<int64_t> &dims) {
-  std::string text = "[";
-  for (size_t i = 0; i < dims.size(); ++i)
-    text += (i ? ", " : "") + std::to_string(dims[i]);
-  return text + "]";
 }
 
 size_t bin(Real ulps) {
@@ -75,7 +69,8 @@ private:
       return "has dtype " + std::string(name(got_.dtype)) + ", needs " +
              std::string(name(expected_.dtype));
     if (got_.dims != expected_.dims)
-      return "has dims " + text(got_.dims) + ", needs " + text(expected_.dims);
+      return "has dims " + shapeText(got_.dims) + ", needs " +
+             shapeText(expected_.dims);
     size_t count = got_.elementCount();
     size_t bytes = packedBytes(got_.dtype, count);
     if (got_.data.size() != bytes)

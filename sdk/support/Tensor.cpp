@@ -25,6 +25,16 @@ std::string shapeText(const std::vector<int64_t> &dims) {
   return text + "]";
 }
 
+std::string indexText(const std::vector<int64_t> &dims, uint64_t flat) {
+  std::vector<int64_t> index(dims.size());
+  for (size_t axis = dims.size(); axis-- > 0;) {
+    uint64_t size = std::max<int64_t>(dims[axis], 1);
+    index[axis] = int64_t(flat % size);
+    flat /= size;
+  }
+  return shapeText(index);
+}
+
 static Result<uint64_t> denseSize(bp_dtype_t dtype,
                                   const std::vector<int64_t> &dims) {
   uint64_t size = elementBytes(dtype);

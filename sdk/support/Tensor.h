@@ -51,6 +51,9 @@ std::string dtypeName(bp_dtype_t dtype);
 /// "[2, 3]"
 std::string shapeText(const std::vector<int64_t> &dims);
 
+/// "[2, 0, 5]": where the element of this row-major index is.
+std::string indexText(const std::vector<int64_t> &dims, uint64_t flat);
+
 } // namespace backplane
 
 #endif // BACKPLANE_SUPPORT_TENSOR_H

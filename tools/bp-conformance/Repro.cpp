@@ -3,6 +3,7 @@
 #include "Commands.h"
 #include "conformance/compare/Elements.h"
 #include "conformance/models/RealModels.h"
+#include "sdk/support/Tensor.h"
 
 #include <algorithm>
 #include <cmath>
@@ -21,24 +22,6 @@ struct Seen {
   std::vector<Expected> expected;
 };
 
-std::string dimsText(const std::vector<int64_t> &dims) {
-  std::string text = "[";
-  for (size_t i = 0; i < dims.size(); ++i)
-    text += (i ? ", " : "") + std::to_string(dims[i]);
-  return text + "]";
-}
-
-/// "[2, 0, 5]" of a row-major index.
-std::string coordinates(uint64_t index, const std::vector<int64_t> &dims) {
-  std::vector<int64_t> at(dims.size());
-  for (size_t i = dims.size(); i-- > 0;) {
-    auto dim = std::max<uint64_t>(1, static_cast<uint64_t>(dims[i]));
-    at[i] = static_cast<int64_t>(index % dim);
-    index /= dim;
-  }
-  return dimsText(at);
-}
-
 /// "f32 [2, 3], 6 elements in [-1.5, 2], 1 NaN".
 std::string describe(const conformance::Tensor &tensor) {
   Real low = INFINITY, high = -INFINITY;
@@ -55,7 +38,7 @@ std::string describe(const conformance::Tensor &tensor) {
   char range[80] = "";
   if (low <= high)
     std::snprintf(range, sizeof range, " in [%Lg, %Lg]", low, high);
-  return std::string(name(tensor.dtype)) + " " + dimsText(tensor.dims) + ", " +
+  return std::string(name(tensor.dtype)) + " " + shapeText(tensor.dims) + ", " +
          std::to_string(count) + " elements" + range +
          (nans ? ", " + std::to_string(nans) + " NaN" : "");
 }
@@ -100,8 +83,8 @@ void printWorst(const Record &record, const Seen &seen) {
     return;
   std::printf("worst: output %d, element %llu at %s of %s\n", record.output,
               static_cast<unsigned long long>(record.worst),
-              coordinates(record.worst, seen.outputs[output].dims).c_str(),
-              dimsText(seen.outputs[output].dims).c_str());
+              indexText(seen.outputs[output].dims, record.worst).c_str(),
+              shapeText(seen.outputs[output].dims).c_str());
   std::printf("  got   %s\n  want  %s\n", record.got.c_str(),
               record.want.c_str());
   if (output < seen.expected.size() &&

@@ -11,13 +11,6 @@
 namespace backplane {
 namespace {
 
-std::string indexText(const std::vector<int64_t> &dims, int64_t flat) {
-  std::vector<int64_t> index(dims.size());
-  for (size_t axis = dims.size(); axis-- > 0; flat /= dims[axis])
-    index[axis] = flat % dims[axis];
-  return shapeText(index);
-}
-
 /// How far `value` is from `want` in units of what is allowed.
 double excess(double value, double want, double limit) {
   if (value == want || (std::isnan(value) && std::isnan(want)))
