@@ -54,45 +54,37 @@ struct ExpandUnary : OpRewritePattern<Op> {
 };
 
 /// f16 and bf16 compute in f32.
-template <typename Op> struct WidenMath : OpRewritePattern<Op> {
-  using OpRewritePattern<Op>::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(Op op,
-                                PatternRewriter &rewriter) const override {
-    Type type = op.getType();
-    if (!isNarrow(type))
-      return failure();
-    Type wide = Float32Type::get(op.getContext());
-    if (auto vector = dyn_cast<VectorType>(type))
-      wide = vector.clone(wide);
-    SmallVector<Value> operands;
-    for (Value operand : op->getOperands())
-      operands.push_back(
-          arith::ExtFOp::create(rewriter, op.getLoc(), wide, operand));
-    Value result = Op::create(rewriter, op.getLoc(), wide, operands);
-    rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, type, result);
-    return success();
-  }
-};
+template <typename Op>
+LogicalResult widenMath(Op op, PatternRewriter &rewriter) {
+  Type type = op.getType();
+  if (!isNarrow(type))
+    return failure();
+  Type wide = Float32Type::get(op.getContext());
+  if (auto vector = dyn_cast<VectorType>(type))
+    wide = vector.clone(wide);
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(
+        arith::ExtFOp::create(rewriter, op.getLoc(), wide, operand));
+  Value result = Op::create(rewriter, op.getLoc(), wide, operands);
+  rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, type, result);
+  return success();
+}
 
 /// Integers to bf16, of which few have exact code: through f32, which holds
 /// those that are converted without rounding twice.
-template <typename Op> struct WidenConversion : OpRewritePattern<Op> {
-  using OpRewritePattern<Op>::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(Op op,
-                                PatternRewriter &rewriter) const override {
-    Type type = op.getType();
-    if (!getElementTypeOrSelf(type).isBF16())
-      return failure();
-    Type wide = Float32Type::get(op.getContext());
-    if (auto vector = dyn_cast<VectorType>(type))
-      wide = vector.clone(wide);
-    Value result = Op::create(rewriter, op.getLoc(), wide, op.getIn());
-    rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, type, result);
-    return success();
-  }
-};
+template <typename Op>
+LogicalResult widenConversion(Op op, PatternRewriter &rewriter) {
+  Type type = op.getType();
+  if (!getElementTypeOrSelf(type).isBF16())
+    return failure();
+  Type wide = Float32Type::get(op.getContext());
+  if (auto vector = dyn_cast<VectorType>(type))
+    wide = vector.clone(wide);
+  Value result = Op::create(rewriter, op.getLoc(), wide, op.getIn());
+  rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, type, result);
+  return success();
+}
 
 /// The value, when all elements are one known number.
 std::optional<double> knownNumber(Value value) {
@@ -141,7 +133,7 @@ struct ExpandPow : OpRewritePattern<math::PowFOp> {
 };
 
 template <typename... Op> void addWidening(RewritePatternSet &patterns) {
-  (patterns.add<WidenMath<Op>>(patterns.getContext()), ...);
+  (patterns.add(widenMath<Op>), ...);
 }
 
 void addExpansions(RewritePatternSet &patterns, bool scales) {
@@ -190,8 +182,8 @@ struct ExpandMathPass : bp::impl::ExpandMathPassBase<ExpandMathPass> {
                 math::AsinOp, math::AcosOp, math::AtanOp, math::SinhOp,
                 math::CoshOp, math::AsinhOp, math::AcoshOp, math::AtanhOp,
                 math::ErfOp, math::RsqrtOp, math::PowFOp>(patterns);
-    patterns.add<WidenConversion<arith::SIToFPOp>,
-                 WidenConversion<arith::UIToFPOp>>(&getContext());
+    patterns.add(widenConversion<arith::SIToFPOp>)
+        .add(widenConversion<arith::UIToFPOp>);
     arith::populateExpandBFloat16Patterns(patterns);
     SmallVector<Operation *> candidates = expandable(getOperation());
     GreedyRewriteConfig config;

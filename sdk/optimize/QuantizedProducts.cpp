@@ -258,19 +258,15 @@ struct QuantizedProduct : RewritePattern {
   }
 };
 
-struct WeightOfBytes : OpRewritePattern<MatmulOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(MatmulOp op,
-                                PatternRewriter &rewriter) const final {
-    auto product = matchWeight(op);
-    if (!product || !readBytes(product->w.integers) || match(op))
-      return failure();
-    Rewrite rewrite(rewriter, *product);
-    Value numbers = rewrite.multiplyBytes();
-    rewriter.replaceOp(op, rewrite.scaled(numbers, rewrite.ownScales()));
-    return success();
-  }
-};
+LogicalResult weightOfBytes(MatmulOp op, PatternRewriter &rewriter) {
+  auto product = matchWeight(op);
+  if (!product || !readBytes(product->w.integers) || match(op))
+    return failure();
+  Rewrite rewrite(rewriter, *product);
+  Value numbers = rewrite.multiplyBytes();
+  rewriter.replaceOp(op, rewrite.scaled(numbers, rewrite.ownScales()));
+  return success();
+}
 
 struct QuantizedProductsPass
     : bp::impl::QuantizedProductsPassBase<QuantizedProductsPass> {
@@ -279,7 +275,7 @@ struct QuantizedProductsPass
     RewritePatternSet patterns(&getContext());
     patterns.add<QuantizedProduct>(&getContext());
     if (keepWeights)
-      patterns.add<WeightOfBytes>(&getContext());
+      patterns.add(weightOfBytes);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

@@ -82,32 +82,26 @@ struct NeutralOperand : RewritePattern {
 };
 
 /// -(-x) and not(not x).
-template <typename Op> struct Involution : OpRewritePattern<Op> {
-  using OpRewritePattern<Op>::OpRewritePattern;
-  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const final {
-    auto inner = op.getX().template getDefiningOp<Op>();
-    if (!inner)
-      return failure();
-    rewriter.replaceOp(op, inner.getX());
-    return success();
-  }
-};
+template <typename Op>
+LogicalResult involution(Op op, PatternRewriter &rewriter) {
+  auto inner = op.getX().template getDefiningOp<Op>();
+  if (!inner)
+    return failure();
+  rewriter.replaceOp(op, inner.getX());
+  return success();
+}
 
-struct SelectOfConstant : OpRewritePattern<SelectOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(SelectOp op,
-                                PatternRewriter &rewriter) const final {
-    if (op.getA() == op.getB()) {
-      rewriter.replaceOp(op, op.getA());
-      return success();
-    }
-    auto flag = dyn_cast_or_null<IntegerAttr>(splatOf(op.getCondition()));
-    if (!flag)
-      return failure();
-    rewriter.replaceOp(op, flag.getValue().isZero() ? op.getB() : op.getA());
+LogicalResult selectOfConstant(SelectOp op, PatternRewriter &rewriter) {
+  if (op.getA() == op.getB()) {
+    rewriter.replaceOp(op, op.getA());
     return success();
   }
-};
+  auto flag = dyn_cast_or_null<IntegerAttr>(splatOf(op.getCondition()));
+  if (!flag)
+    return failure();
+  rewriter.replaceOp(op, flag.getValue().isZero() ? op.getB() : op.getA());
+  return success();
+}
 
 /// Whether every value of `from` is a value of `to`.
 bool isExact(Type from, Type to) {
@@ -134,34 +128,30 @@ bool isExact(Type from, Type to) {
   return isSigned == toSigned ? width <= wide : !isSigned && width < wide;
 }
 
-struct CastOfCast : OpRewritePattern<CastOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(CastOp op,
-                                PatternRewriter &rewriter) const final {
-    auto inner = op.getX().getDefiningOp<CastOp>();
-    if (!inner || !isExact(getElementTypeOrSelf(inner.getX().getType()),
-                           inner.getDtype()))
-      return failure();
-    rewriter.replaceOpWithNewOp<CastOp>(op, op.getType(), inner.getX(),
-                                        op.getDtypeAttr());
-    return success();
-  }
-};
+LogicalResult castOfCast(CastOp op, PatternRewriter &rewriter) {
+  auto inner = op.getX().getDefiningOp<CastOp>();
+  if (!inner ||
+      !isExact(getElementTypeOrSelf(inner.getX().getType()), inner.getDtype()))
+    return failure();
+  rewriter.replaceOpWithNewOp<CastOp>(op, op.getType(), inner.getX(),
+                                      op.getDtypeAttr());
+  return success();
+}
 
-struct CastToSame : OpRewritePattern<CastOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(CastOp op,
-                                PatternRewriter &rewriter) const final {
-    if (op.getX().getType() != op.getType())
-      return failure();
-    rewriter.replaceOp(op, op.getX());
-    return success();
-  }
-};
+LogicalResult castToSame(CastOp op, PatternRewriter &rewriter) {
+  if (op.getX().getType() != op.getType())
+    return failure();
+  rewriter.replaceOp(op, op.getX());
+  return success();
+}
 
 } // namespace
 
 void bp::addArithmeticPatterns(RewritePatternSet &patterns) {
-  patterns.add<NeutralOperand, Involution<NegOp>, Involution<NotOp>,
-               SelectOfConstant, CastOfCast, CastToSame>(patterns.getContext());
+  patterns.add<NeutralOperand>(patterns.getContext())
+      .add(involution<NegOp>)
+      .add(involution<NotOp>)
+      .add(selectOfConstant)
+      .add(castOfCast)
+      .add(castToSame);
 }

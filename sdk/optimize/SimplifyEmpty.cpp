@@ -69,18 +69,16 @@ struct EmptyResult : RewritePattern {
 };
 
 /// A reduction or a window over nothing gives what nothing combines to.
-template <typename Op> struct NothingCombined : OpRewritePattern<Op> {
-  using OpRewritePattern<Op>::OpRewritePattern;
-  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const final {
-    if (!isEmpty(op.getX()) || isEmpty(op.getResult()))
-      return failure();
-    auto type = cast<RankedTensorType>(op.getType());
-    Type element = type.getElementType();
-    rewriter.replaceOp(op, fill(rewriter, op.getLoc(), type,
-                                neutralOf(op.getKind(), element)));
-    return success();
-  }
-};
+template <typename Op>
+LogicalResult nothingCombined(Op op, PatternRewriter &rewriter) {
+  if (!isEmpty(op.getX()) || isEmpty(op.getResult()))
+    return failure();
+  auto type = cast<RankedTensorType>(op.getType());
+  Type element = type.getElementType();
+  rewriter.replaceOp(
+      op, fill(rewriter, op.getLoc(), type, neutralOf(op.getKind(), element)));
+  return success();
+}
 
 /// Sums of no products, and the index of no element.
 struct ZeroOfNothing : RewritePattern {
@@ -101,54 +99,47 @@ struct ZeroOfNothing : RewritePattern {
 };
 
 /// Empty parts of a concat add nothing.
-struct ConcatOfEmpty : OpRewritePattern<ConcatOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(ConcatOp op,
-                                PatternRewriter &rewriter) const final {
-    if (isEmpty(op.getResult()) || !anyEmpty(op.getXs()))
-      return failure();
-    SmallVector<Value> parts;
-    llvm::copy_if(op.getXs(), std::back_inserter(parts),
-                  [](Value part) { return !isEmpty(part); });
-    if (parts.empty())
-      return failure();
-    rewriter.replaceOpWithNewOp<ConcatOp>(op, op.getType(), parts,
-                                          op.getAxisAttr());
-    return success();
-  }
-};
+LogicalResult concatOfEmpty(ConcatOp op, PatternRewriter &rewriter) {
+  if (isEmpty(op.getResult()) || !anyEmpty(op.getXs()))
+    return failure();
+  SmallVector<Value> parts;
+  llvm::copy_if(op.getXs(), std::back_inserter(parts),
+                [](Value part) { return !isEmpty(part); });
+  if (parts.empty())
+    return failure();
+  rewriter.replaceOpWithNewOp<ConcatOp>(op, op.getType(), parts,
+                                        op.getAxisAttr());
+  return success();
+}
 
 /// Around nothing there is only what is added.
-struct PadOfEmpty : OpRewritePattern<PadOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(PadOp op,
-                                PatternRewriter &rewriter) const final {
-    if (op.getMode() != "constant" || !isEmpty(op.getX()) ||
-        isEmpty(op.getResult()))
-      return failure();
-    rewriter.replaceOpWithNewOp<BroadcastOp>(
-        op, op.getType(), op.getValue(),
-        DimsAttr::get(getContext(), dimsOf(op.getType())), ArrayRef<int64_t>());
-    return success();
-  }
-};
+LogicalResult padOfEmpty(PadOp op, PatternRewriter &rewriter) {
+  if (op.getMode() != "constant" || !isEmpty(op.getX()) ||
+      isEmpty(op.getResult()))
+    return failure();
+  rewriter.replaceOpWithNewOp<BroadcastOp>(
+      op, op.getType(), op.getValue(),
+      DimsAttr::get(op.getContext(), dimsOf(op.getType())),
+      ArrayRef<int64_t>());
+  return success();
+}
 
 /// A scatter of nothing.
-struct ScatterOfEmpty : OpRewritePattern<ScatterOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(ScatterOp op,
-                                PatternRewriter &rewriter) const final {
-    if (!isEmpty(op.getUpdates()))
-      return failure();
-    rewriter.replaceOp(op, op.getX());
-    return success();
-  }
-};
+LogicalResult scatterOfEmpty(ScatterOp op, PatternRewriter &rewriter) {
+  if (!isEmpty(op.getUpdates()))
+    return failure();
+  rewriter.replaceOp(op, op.getX());
+  return success();
+}
 
 } // namespace
 
 void bp::addEmptyPatterns(RewritePatternSet &patterns) {
-  patterns.add<EmptyResult, NothingCombined<ReduceOp>, NothingCombined<PoolOp>,
-               ZeroOfNothing, ConcatOfEmpty, PadOfEmpty, ScatterOfEmpty>(
-      patterns.getContext());
+  patterns.add<EmptyResult>(patterns.getContext())
+      .add(nothingCombined<ReduceOp>)
+      .add(nothingCombined<PoolOp>)
+      .add<ZeroOfNothing>(patterns.getContext())
+      .add(concatOfEmpty)
+      .add(padOfEmpty)
+      .add(scatterOfEmpty);
 }

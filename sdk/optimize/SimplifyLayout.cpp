@@ -23,18 +23,14 @@ bool haveOneLayout(PackOp pack, UnpackOp unpack) {
          (a == b || (isIdentity(a) && isIdentity(b)));
 }
 
-struct UnpackOfPack : OpRewritePattern<UnpackOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(UnpackOp op,
-                                PatternRewriter &rewriter) const final {
-    auto pack = op.getX().getDefiningOp<PackOp>();
-    if (!pack || !haveOneLayout(pack, op) ||
-        pack.getX().getType() != op.getType())
-      return failure();
-    rewriter.replaceOp(op, pack.getX());
-    return success();
-  }
-};
+LogicalResult unpackOfPack(UnpackOp op, PatternRewriter &rewriter) {
+  auto pack = op.getX().getDefiningOp<PackOp>();
+  if (!pack || !haveOneLayout(pack, op) ||
+      pack.getX().getType() != op.getType())
+    return failure();
+  rewriter.replaceOp(op, pack.getX());
+  return success();
+}
 
 /// Whether all tiles of what an unpack makes are full: its padding, which a
 /// pack would replace, is empty.
@@ -46,21 +42,17 @@ bool hasNoPadding(UnpackOp op) {
   return true;
 }
 
-struct PackOfUnpack : OpRewritePattern<PackOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(PackOp op,
-                                PatternRewriter &rewriter) const final {
-    auto unpack = op.getX().getDefiningOp<UnpackOp>();
-    if (!unpack || !haveOneLayout(op, unpack) || !hasNoPadding(unpack) ||
-        unpack.getX().getType() != op.getType())
-      return failure();
-    rewriter.replaceOp(op, unpack.getX());
-    return success();
-  }
-};
+LogicalResult packOfUnpack(PackOp op, PatternRewriter &rewriter) {
+  auto unpack = op.getX().getDefiningOp<UnpackOp>();
+  if (!unpack || !haveOneLayout(op, unpack) || !hasNoPadding(unpack) ||
+      unpack.getX().getType() != op.getType())
+    return failure();
+  rewriter.replaceOp(op, unpack.getX());
+  return success();
+}
 
 } // namespace
 
 void bp::addLayoutPatterns(RewritePatternSet &patterns) {
-  patterns.add<UnpackOfPack, PackOfUnpack>(patterns.getContext());
+  patterns.add(unpackOfPack).add(packOfUnpack);
 }

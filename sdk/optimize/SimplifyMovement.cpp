@@ -8,17 +8,15 @@ namespace {
 
 /// x for an op whose result is its only tensor operand, element by element in
 /// the same order.
-template <typename Op> struct SameType : OpRewritePattern<Op> {
-  using OpRewritePattern<Op>::OpRewritePattern;
-  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const final {
-    if (op->getOperand(0).getType() != op->getResult(0).getType())
-      return failure();
-    rewriter.replaceOp(op, op->getOperand(0));
-    return success();
-  }
-};
+template <typename Op>
+LogicalResult sameType(Op op, PatternRewriter &rewriter) {
+  if (op->getOperand(0).getType() != op->getResult(0).getType())
+    return failure();
+  rewriter.replaceOp(op, op->getOperand(0));
+  return success();
+}
 
-/// As SameType, where equal types alone do not show that nothing moves.
+/// As sameType, where equal types alone do not show that nothing moves.
 struct IdentityMove : RewritePattern {
   explicit IdentityMove(MLIRContext *context)
       : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
@@ -57,56 +55,44 @@ private:
   }
 };
 
-struct ReshapeOfReshape : OpRewritePattern<ReshapeOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(ReshapeOp op,
-                                PatternRewriter &rewriter) const final {
-    auto inner = op.getX().getDefiningOp<ReshapeOp>();
-    if (!inner)
-      return failure();
-    rewriter.replaceOpWithNewOp<ReshapeOp>(op, op.getType(), inner.getX(),
-                                           op.getDims());
-    return success();
-  }
-};
+LogicalResult reshapeOfReshape(ReshapeOp op, PatternRewriter &rewriter) {
+  auto inner = op.getX().getDefiningOp<ReshapeOp>();
+  if (!inner)
+    return failure();
+  rewriter.replaceOpWithNewOp<ReshapeOp>(op, op.getType(), inner.getX(),
+                                         op.getDims());
+  return success();
+}
 
-struct TransposeOfTranspose : OpRewritePattern<TransposeOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(TransposeOp op,
-                                PatternRewriter &rewriter) const final {
-    auto inner = op.getX().getDefiningOp<TransposeOp>();
-    if (!inner)
-      return failure();
-    SmallVector<int64_t> permutation;
-    for (int64_t axis : op.getPermutation())
-      permutation.push_back(inner.getPermutation()[axis]);
-    rewriter.replaceOpWithNewOp<TransposeOp>(op, op.getType(), inner.getX(),
-                                             permutation);
-    return success();
-  }
-};
+LogicalResult transposeOfTranspose(TransposeOp op, PatternRewriter &rewriter) {
+  auto inner = op.getX().getDefiningOp<TransposeOp>();
+  if (!inner)
+    return failure();
+  SmallVector<int64_t> permutation;
+  for (int64_t axis : op.getPermutation())
+    permutation.push_back(inner.getPermutation()[axis]);
+  rewriter.replaceOpWithNewOp<TransposeOp>(op, op.getType(), inner.getX(),
+                                           permutation);
+  return success();
+}
 
 /// A transpose that moves axes of size 1 only is a reshape, which is free.
-struct TransposeOfUnits : OpRewritePattern<TransposeOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(TransposeOp op,
-                                PatternRewriter &rewriter) const final {
-    ArrayRef<int64_t> shape =
-        cast<RankedTensorType>(op.getX().getType()).getShape();
-    int64_t last = -1;
-    for (int64_t axis : op.getPermutation()) {
-      if (shape[axis] == 1)
-        continue;
-      if (axis < last)
-        return failure();
-      last = axis;
-    }
-    rewriter.replaceOpWithNewOp<ReshapeOp>(
-        op, op.getType(), op.getX(),
-        DimsAttr::get(op.getContext(), dimsOf(op.getType())));
-    return success();
+LogicalResult transposeOfUnits(TransposeOp op, PatternRewriter &rewriter) {
+  ArrayRef<int64_t> shape =
+      cast<RankedTensorType>(op.getX().getType()).getShape();
+  int64_t last = -1;
+  for (int64_t axis : op.getPermutation()) {
+    if (shape[axis] == 1)
+      continue;
+    if (axis < last)
+      return failure();
+    last = axis;
   }
-};
+  rewriter.replaceOpWithNewOp<ReshapeOp>(
+      op, op.getType(), op.getX(),
+      DimsAttr::get(op.getContext(), dimsOf(op.getType())));
+  return success();
+}
 
 /// The axes of `from` that each axis of `to` merges; none where a reshape does
 /// anything else.
@@ -138,115 +124,95 @@ bool isReshaped(Value value) {
 
 /// A transpose of merged axes that are split again is one of the axes before:
 /// the reshape goes behind it, to meet the other one.
-struct TransposeOfMerge : OpRewritePattern<TransposeOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(TransposeOp op,
-                                PatternRewriter &rewriter) const final {
-    auto merge = op.getX().getDefiningOp<ReshapeOp>();
-    if (!merge || !isReshaped(op.getResult()))
-      return failure();
-    backplane::Dims from = dimsOf(merge.getX().getType()), dims;
-    backplane::Dims to = dimsOf(merge.getType());
-    auto groups = mergedAxes(from, to);
-    if (!groups || from.size() <= to.size())
-      return failure();
-    SmallVector<int64_t> permutation;
-    for (int64_t axis : op.getPermutation())
-      llvm::append_range(permutation, (*groups)[axis]);
-    for (int64_t axis : permutation)
-      dims.push_back(from[axis]);
-    auto type = toType(op.getContext(),
-                       backplane::TensorType{
-                           *toDType(getElementTypeOrSelf(op.getType())), dims});
-    Value moved = TransposeOp::create(rewriter, op.getLoc(), type, merge.getX(),
-                                      permutation);
-    rewriter.replaceOpWithNewOp<ReshapeOp>(
-        op, op.getType(), moved,
-        DimsAttr::get(op.getContext(), dimsOf(op.getType())));
-    return success();
-  }
-};
+LogicalResult transposeOfMerge(TransposeOp op, PatternRewriter &rewriter) {
+  auto merge = op.getX().getDefiningOp<ReshapeOp>();
+  if (!merge || !isReshaped(op.getResult()))
+    return failure();
+  backplane::Dims from = dimsOf(merge.getX().getType()), dims;
+  backplane::Dims to = dimsOf(merge.getType());
+  auto groups = mergedAxes(from, to);
+  if (!groups || from.size() <= to.size())
+    return failure();
+  SmallVector<int64_t> permutation;
+  for (int64_t axis : op.getPermutation())
+    llvm::append_range(permutation, (*groups)[axis]);
+  for (int64_t axis : permutation)
+    dims.push_back(from[axis]);
+  auto type = toType(op.getContext(),
+                     backplane::TensorType{
+                         *toDType(getElementTypeOrSelf(op.getType())), dims});
+  Value moved = TransposeOp::create(rewriter, op.getLoc(), type, merge.getX(),
+                                    permutation);
+  rewriter.replaceOpWithNewOp<ReshapeOp>(
+      op, op.getType(), moved,
+      DimsAttr::get(op.getContext(), dimsOf(op.getType())));
+  return success();
+}
 
-struct BroadcastOfBroadcast : OpRewritePattern<BroadcastOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(BroadcastOp op,
-                                PatternRewriter &rewriter) const final {
-    auto inner = op.getX().getDefiningOp<BroadcastOp>();
-    if (!inner)
-      return failure();
-    SmallVector<int64_t> axes;
-    for (int64_t axis : inner.getAxes())
-      axes.push_back(op.getAxes()[axis]);
-    rewriter.replaceOpWithNewOp<BroadcastOp>(op, op.getType(), inner.getX(),
-                                             op.getDims(), axes);
-    return success();
-  }
-};
+LogicalResult broadcastOfBroadcast(BroadcastOp op, PatternRewriter &rewriter) {
+  auto inner = op.getX().getDefiningOp<BroadcastOp>();
+  if (!inner)
+    return failure();
+  SmallVector<int64_t> axes;
+  for (int64_t axis : inner.getAxes())
+    axes.push_back(op.getAxes()[axis]);
+  rewriter.replaceOpWithNewOp<BroadcastOp>(op, op.getType(), inner.getX(),
+                                           op.getDims(), axes);
+  return success();
+}
 
 /// A fill is a constant of its own; it needs no broadcast.
-struct BroadcastOfFill : OpRewritePattern<BroadcastOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(BroadcastOp op,
-                                PatternRewriter &rewriter) const final {
-    Attribute value = splatOf(op.getX());
-    if (!value)
-      return failure();
-    auto type = cast<RankedTensorType>(op.getType());
-    Type element = type.getElementType();
-    bool fits = type.hasStaticShape() && type.getNumElements() > 0;
-    auto held = RankedTensorType::get(
-        fits ? type.getShape() : ArrayRef<int64_t>(), element);
-    rewriter.replaceOpWithNewOp<ConstantOp>(
-        op, type, DenseElementsAttr::get(held, value), TypeAttr::get(element),
-        op.getDims());
-    return success();
-  }
-};
+LogicalResult broadcastOfFill(BroadcastOp op, PatternRewriter &rewriter) {
+  Attribute value = splatOf(op.getX());
+  if (!value)
+    return failure();
+  auto type = cast<RankedTensorType>(op.getType());
+  Type element = type.getElementType();
+  bool fits = type.hasStaticShape() && type.getNumElements() > 0;
+  auto held = RankedTensorType::get(
+      fits ? type.getShape() : ArrayRef<int64_t>(), element);
+  rewriter.replaceOpWithNewOp<ConstantOp>(op, type,
+                                          DenseElementsAttr::get(held, value),
+                                          TypeAttr::get(element), op.getDims());
+  return success();
+}
 
-struct SliceOfSlice : OpRewritePattern<SliceOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(SliceOp op,
-                                PatternRewriter &rewriter) const final {
-    auto inner = op.getX().getDefiningOp<SliceOp>();
-    if (!inner)
-      return failure();
-    backplane::Dims starts = inner.getStarts().getDims();
-    SmallVector<int64_t> strides;
-    for (auto [i, start] : llvm::enumerate(op.getStarts().getDims())) {
-      starts[i] = starts[i] + start * backplane::Dim(inner.getStrides()[i]);
-      strides.push_back(op.getStrides()[i] * inner.getStrides()[i]);
-    }
-    rewriter.replaceOpWithNewOp<SliceOp>(op, op.getType(), inner.getX(),
-                                         DimsAttr::get(op.getContext(), starts),
-                                         op.getSizes(), strides);
-    return success();
+LogicalResult sliceOfSlice(SliceOp op, PatternRewriter &rewriter) {
+  auto inner = op.getX().getDefiningOp<SliceOp>();
+  if (!inner)
+    return failure();
+  backplane::Dims starts = inner.getStarts().getDims();
+  SmallVector<int64_t> strides;
+  for (auto [i, start] : llvm::enumerate(op.getStarts().getDims())) {
+    starts[i] = starts[i] + start * backplane::Dim(inner.getStrides()[i]);
+    strides.push_back(op.getStrides()[i] * inner.getStrides()[i]);
   }
-};
+  rewriter.replaceOpWithNewOp<SliceOp>(op, op.getType(), inner.getX(),
+                                       DimsAttr::get(op.getContext(), starts),
+                                       op.getSizes(), strides);
+  return success();
+}
 
 /// A slice of what was there before a pad.
-struct SliceOfPad : OpRewritePattern<SliceOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(SliceOp op,
-                                PatternRewriter &rewriter) const final {
-    auto pad = op.getX().getDefiningOp<PadOp>();
-    if (!pad)
+LogicalResult sliceOfPad(SliceOp op, PatternRewriter &rewriter) {
+  auto pad = op.getX().getDefiningOp<PadOp>();
+  if (!pad)
+    return failure();
+  backplane::Dims starts = op.getStarts().getDims(),
+                  from = dimsOf(pad.getX().getType());
+  for (auto [i, size] : llvm::enumerate(op.getSizes().getDims())) {
+    starts[i] = starts[i] - pad.getLow().getDims()[i];
+    backplane::Dim stride(op.getStrides()[i]);
+    backplane::Dim after = from[i] - starts[i];
+    if (!starts[i].nonNegative() || !after.nonNegative() ||
+        !(after - (size - 1) * stride - 1).nonNegative())
       return failure();
-    backplane::Dims starts = op.getStarts().getDims(),
-                    from = dimsOf(pad.getX().getType());
-    for (auto [i, size] : llvm::enumerate(op.getSizes().getDims())) {
-      starts[i] = starts[i] - pad.getLow().getDims()[i];
-      backplane::Dim stride(op.getStrides()[i]);
-      backplane::Dim after = from[i] - starts[i];
-      if (!starts[i].nonNegative() || !after.nonNegative() ||
-          !(after - (size - 1) * stride - 1).nonNegative())
-        return failure();
-    }
-    rewriter.replaceOpWithNewOp<SliceOp>(op, op.getType(), pad.getX(),
-                                         DimsAttr::get(op.getContext(), starts),
-                                         op.getSizes(), op.getStrides());
-    return success();
   }
-};
+  rewriter.replaceOpWithNewOp<SliceOp>(op, op.getType(), pad.getX(),
+                                       DimsAttr::get(op.getContext(), starts),
+                                       op.getSizes(), op.getStrides());
+  return success();
+}
 
 /// Whether a value is but a part of a concat along an axis, and one itself.
 bool isPartOfConcat(ConcatOp op, int64_t axis) {
@@ -255,34 +221,30 @@ bool isPartOfConcat(ConcatOp op, int64_t axis) {
 
 /// The last of a nest takes all parts at once: one by one the work would be the
 /// square of their number.
-struct ConcatOfConcat : OpRewritePattern<ConcatOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(ConcatOp op,
-                                PatternRewriter &rewriter) const final {
-    int64_t axis = op.getAxis();
-    if (op->hasOneUse())
-      if (auto user = dyn_cast<ConcatOp>(*op->user_begin());
-          user && int64_t(user.getAxis()) == axis)
-        return failure();
-    SmallVector<Value> parts, work(llvm::reverse(op.getXs()));
-    bool nested = false;
-    while (!work.empty()) {
-      Value part = work.pop_back_val();
-      auto inner = part.getDefiningOp<ConcatOp>();
-      if (isPartOfConcat(inner, axis)) {
-        llvm::append_range(work, llvm::reverse(inner.getXs()));
-        nested = true;
-      } else {
-        parts.push_back(part);
-      }
-    }
-    if (!nested)
+LogicalResult concatOfConcat(ConcatOp op, PatternRewriter &rewriter) {
+  int64_t axis = op.getAxis();
+  if (op->hasOneUse())
+    if (auto user = dyn_cast<ConcatOp>(*op->user_begin());
+        user && int64_t(user.getAxis()) == axis)
       return failure();
-    rewriter.replaceOpWithNewOp<ConcatOp>(op, op.getType(), parts,
-                                          op.getAxisAttr());
-    return success();
+  SmallVector<Value> parts, work(llvm::reverse(op.getXs()));
+  bool nested = false;
+  while (!work.empty()) {
+    Value part = work.pop_back_val();
+    auto inner = part.getDefiningOp<ConcatOp>();
+    if (isPartOfConcat(inner, axis)) {
+      llvm::append_range(work, llvm::reverse(inner.getXs()));
+      nested = true;
+    } else {
+      parts.push_back(part);
+    }
   }
-};
+  if (!nested)
+    return failure();
+  rewriter.replaceOpWithNewOp<ConcatOp>(op, op.getType(), parts,
+                                        op.getAxisAttr());
+  return success();
+}
 
 /// Whether a permutation swaps the last two axes and keeps the others.
 bool swapsLastTwo(ArrayRef<int64_t> permutation) {
@@ -296,36 +258,40 @@ bool swapsLastTwo(ArrayRef<int64_t> permutation) {
   return true;
 }
 
-struct MatmulOfTranspose : OpRewritePattern<MatmulOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(MatmulOp op,
-                                PatternRewriter &rewriter) const final {
-    Value a = op.getA(), b = op.getB();
-    bool transposeA = op.getTransposeA(), transposeB = op.getTransposeB();
-    auto strip = [](Value &value, bool &flag) {
-      auto inner = value.getDefiningOp<TransposeOp>();
-      if (!inner || !swapsLastTwo(inner.getPermutation()))
-        return false;
-      value = inner.getX();
-      flag = !flag;
-      return true;
-    };
-    bool changedA = strip(a, transposeA), changedB = strip(b, transposeB);
-    if (!changedA && !changedB)
-      return failure();
-    rewriter.replaceOpWithNewOp<MatmulOp>(
-        op, op.getType(), a, b, rewriter.getBoolAttr(transposeA),
-        rewriter.getBoolAttr(transposeB), op.getWideAttr());
-    return success();
-  }
-};
+LogicalResult matmulOfTranspose(MatmulOp op, PatternRewriter &rewriter) {
+  Value a = op.getA(), b = op.getB();
+  bool transposeA = op.getTransposeA(), transposeB = op.getTransposeB();
+  auto strip = [](Value &value, bool &flag) {
+    auto inner = value.getDefiningOp<TransposeOp>();
+    if (!inner || !swapsLastTwo(inner.getPermutation()))
+      return false;
+    value = inner.getX();
+    flag = !flag;
+    return true;
+  };
+  bool changedA = strip(a, transposeA), changedB = strip(b, transposeB);
+  if (!changedA && !changedB)
+    return failure();
+  rewriter.replaceOpWithNewOp<MatmulOp>(
+      op, op.getType(), a, b, rewriter.getBoolAttr(transposeA),
+      rewriter.getBoolAttr(transposeB), op.getWideAttr());
+  return success();
+}
 
 } // namespace
 
 void bp::addMovementPatterns(RewritePatternSet &patterns) {
-  patterns.add<SameType<ReshapeOp>, SameType<BroadcastOp>, IdentityMove,
-               ReshapeOfReshape, TransposeOfTranspose, TransposeOfMerge,
-               TransposeOfUnits, BroadcastOfBroadcast, BroadcastOfFill,
-               SliceOfSlice, SliceOfPad, ConcatOfConcat, MatmulOfTranspose>(
-      patterns.getContext());
+  patterns.add(sameType<ReshapeOp>)
+      .add(sameType<BroadcastOp>)
+      .add<IdentityMove>(patterns.getContext())
+      .add(reshapeOfReshape)
+      .add(transposeOfTranspose)
+      .add(transposeOfMerge)
+      .add(transposeOfUnits)
+      .add(broadcastOfBroadcast)
+      .add(broadcastOfFill)
+      .add(sliceOfSlice)
+      .add(sliceOfPad)
+      .add(concatOfConcat)
+      .add(matmulOfTranspose);
 }

@@ -62,41 +62,35 @@ private:
   RankedTensorType type_;
 };
 
-/// What takes more than one rounding is computed in f32 at least.
-struct PowerOfNumber : OpRewritePattern<PowOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(PowOp op,
-                                PatternRewriter &rewriter) const final {
-    auto exponent = dyn_cast_or_null<FloatAttr>(splatOf(op.getB()));
-    if (!exponent)
-      return failure();
-    double number = exponent.getValueAsDouble();
-    auto type = cast<RankedTensorType>(op.getType());
-    bool isNarrow =
-        type.getElementTypeBitWidth() < 32 && (number == 3 || number == -0.5);
-    Value x = op.getA();
-    if (isNarrow)
-      x = convert(rewriter, op, x, rewriter.getF32Type());
-    auto result = Powers(rewriter, op.getLoc(), x).run(number);
-    if (!result)
-      return failure();
-    if (isNarrow)
-      result = convert(rewriter, op, *result, type.getElementType());
-    rewriter.replaceOp(op, *result);
-    return success();
-  }
+Value convert(PatternRewriter &rewriter, PowOp op, Value value, Type element) {
+  auto type = cast<RankedTensorType>(value.getType()).clone(element);
+  return CastOp::create(rewriter, op.getLoc(), type, value,
+                        TypeAttr::get(element));
+}
 
-private:
-  static Value convert(PatternRewriter &rewriter, PowOp op, Value value,
-                       Type element) {
-    auto type = cast<RankedTensorType>(value.getType()).clone(element);
-    return CastOp::create(rewriter, op.getLoc(), type, value,
-                          TypeAttr::get(element));
-  }
-};
+/// What takes more than one rounding is computed in f32 at least.
+LogicalResult powerOfNumber(PowOp op, PatternRewriter &rewriter) {
+  auto exponent = dyn_cast_or_null<FloatAttr>(splatOf(op.getB()));
+  if (!exponent)
+    return failure();
+  double number = exponent.getValueAsDouble();
+  auto type = cast<RankedTensorType>(op.getType());
+  bool isNarrow =
+      type.getElementTypeBitWidth() < 32 && (number == 3 || number == -0.5);
+  Value x = op.getA();
+  if (isNarrow)
+    x = convert(rewriter, op, x, rewriter.getF32Type());
+  auto result = Powers(rewriter, op.getLoc(), x).run(number);
+  if (!result)
+    return failure();
+  if (isNarrow)
+    result = convert(rewriter, op, *result, type.getElementType());
+  rewriter.replaceOp(op, *result);
+  return success();
+}
 
 } // namespace
 
 void bp::addPowerPatterns(RewritePatternSet &patterns) {
-  patterns.add<PowerOfNumber>(patterns.getContext());
+  patterns.add(powerOfNumber);
 }

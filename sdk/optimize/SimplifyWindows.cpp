@@ -26,27 +26,23 @@ bool coversImage(ConvOp op) {
                       [](int64_t step) { return step == 1; });
 }
 
-struct ConvOfWholeImage : OpRewritePattern<ConvOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(ConvOp op,
-                                PatternRewriter &rewriter) const final {
-    if (!coversImage(op))
-      return failure();
-    auto flat = [&](Value value) {
-      Dims dims = dimsOf(value.getType()), rest(dims.begin() + 1, dims.end());
-      return reshape(rewriter, value.getLoc(), value, {dims[0], product(rest)});
-    };
-    Dims result = dimsOf(op.getType());
-    auto type = *toTensorType(op.getType());
-    type.dims = {result[0], result[1]};
-    Value rows = MatmulOp::create(
-        rewriter, op.getLoc(), toType(rewriter.getContext(), type),
-        flat(op.getX()), flat(op.getW()), rewriter.getBoolAttr(false),
-        rewriter.getBoolAttr(true), op.getWideAttr());
-    rewriter.replaceOp(op, reshape(rewriter, op.getLoc(), rows, result));
-    return success();
-  }
-};
+LogicalResult convOfWholeImage(ConvOp op, PatternRewriter &rewriter) {
+  if (!coversImage(op))
+    return failure();
+  auto flat = [&](Value value) {
+    Dims dims = dimsOf(value.getType()), rest(dims.begin() + 1, dims.end());
+    return reshape(rewriter, value.getLoc(), value, {dims[0], product(rest)});
+  };
+  Dims result = dimsOf(op.getType());
+  auto type = *toTensorType(op.getType());
+  type.dims = {result[0], result[1]};
+  Value rows = MatmulOp::create(
+      rewriter, op.getLoc(), toType(rewriter.getContext(), type),
+      flat(op.getX()), flat(op.getW()), rewriter.getBoolAttr(false),
+      rewriter.getBoolAttr(true), op.getWideAttr());
+  rewriter.replaceOp(op, reshape(rewriter, op.getLoc(), rows, result));
+  return success();
+}
 
 /// Elements of a window that some result reads inside of the image.
 struct Inside {
@@ -92,46 +88,42 @@ std::optional<Axis> readAxis(ConvOp op, size_t number) {
               op.getHigh()[number]};
 }
 
-struct WindowInPadding : OpRewritePattern<ConvOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(ConvOp op,
-                                PatternRewriter &rewriter) const final {
-    auto type = *toTensorType(op.getW().getType());
-    Dims starts(2, Dim(0));
-    SmallVector<int64_t> low(op.getLow()), high(op.getHigh());
-    bool any = false;
-    for (size_t i = 0; i < low.size(); ++i) {
-      auto axis = readAxis(op, i);
-      Inside inside = axis ? axis->inside() : Inside{0, 0};
-      starts.emplace_back(inside.first);
-      if (!axis || inside.count == axis->window)
-        continue;
-      any = true;
-      int64_t behind = axis->window - inside.first - inside.count;
-      low[i] -= inside.first * axis->dilation;
-      high[i] -= behind * axis->dilation;
-      type.dims[i + 2] = Dim(inside.count);
-    }
-    if (!any)
-      return failure();
-    SmallVector<int64_t> ones(starts.size(), 1);
-    auto dims = [&](const Dims &of) {
-      return DimsAttr::get(rewriter.getContext(), of);
-    };
-    Value window = SliceOp::create(
-        rewriter, op.getW().getLoc(), toType(rewriter.getContext(), type),
-        op.getW(), dims(starts), dims(type.dims), ones);
-    rewriter.modifyOpInPlace(op, [&] {
-      op.getWMutable().assign(window);
-      op.setLow(low);
-      op.setHigh(high);
-    });
-    return success();
+LogicalResult windowInPadding(ConvOp op, PatternRewriter &rewriter) {
+  auto type = *toTensorType(op.getW().getType());
+  Dims starts(2, Dim(0));
+  SmallVector<int64_t> low(op.getLow()), high(op.getHigh());
+  bool any = false;
+  for (size_t i = 0; i < low.size(); ++i) {
+    auto axis = readAxis(op, i);
+    Inside inside = axis ? axis->inside() : Inside{0, 0};
+    starts.emplace_back(inside.first);
+    if (!axis || inside.count == axis->window)
+      continue;
+    any = true;
+    int64_t behind = axis->window - inside.first - inside.count;
+    low[i] -= inside.first * axis->dilation;
+    high[i] -= behind * axis->dilation;
+    type.dims[i + 2] = Dim(inside.count);
   }
-};
+  if (!any)
+    return failure();
+  SmallVector<int64_t> ones(starts.size(), 1);
+  auto dims = [&](const Dims &of) {
+    return DimsAttr::get(rewriter.getContext(), of);
+  };
+  Value window = SliceOp::create(rewriter, op.getW().getLoc(),
+                                 toType(rewriter.getContext(), type), op.getW(),
+                                 dims(starts), dims(type.dims), ones);
+  rewriter.modifyOpInPlace(op, [&] {
+    op.getWMutable().assign(window);
+    op.setLow(low);
+    op.setHigh(high);
+  });
+  return success();
+}
 
 } // namespace
 
 void bp::addWindowPatterns(RewritePatternSet &patterns) {
-  patterns.add<ConvOfWholeImage, WindowInPadding>(patterns.getContext());
+  patterns.add(convOfWholeImage).add(windowInPadding);
 }

@@ -146,57 +146,48 @@ private:
 /// What is computed of a row's sum has no axis of size 1 for what was added up:
 /// a reshape makes it behind the sum, and moves on. Rows of one element stay:
 /// nothing is repeated along them, and what follows sees a softmax of one.
-struct ReduceBeforeElementwise : OpRewritePattern<ReduceOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(ReduceOp op,
-                                PatternRewriter &rewriter) const final {
-    auto isElementwise = [](Operation *user) {
-      return user->hasTrait<Elementwise>();
-    };
-    if (!op.getKeep() || op->use_empty() ||
-        op.getType() == op.getX().getType() ||
-        !llvm::all_of(op->getUsers(), isElementwise))
-      return failure();
-    backplane::Dims kept = dimsOf(op.getType()), dims;
-    for (auto [axis, size] : llvm::enumerate(kept))
-      if (!llvm::is_contained(op.getAxes(), int64_t(axis)))
-        dims.push_back(size);
-    OperationState state(op.getLoc(), op->getName(), op->getOperands(),
-                         withDims(getContext(), dims, op.getType()),
-                         op->getAttrs());
-    state.attributes.set(op.getKeepAttrName(), rewriter.getBoolAttr(false));
-    Value sum = rewriter.create(state)->getResult(0);
-    rewriter.replaceOp(op, reshape(rewriter, op.getLoc(), sum, kept));
-    return success();
-  }
-};
+LogicalResult reduceBeforeElementwise(ReduceOp op, PatternRewriter &rewriter) {
+  auto isElementwise = [](Operation *user) {
+    return user->hasTrait<Elementwise>();
+  };
+  if (!op.getKeep() || op->use_empty() || op.getType() == op.getX().getType() ||
+      !llvm::all_of(op->getUsers(), isElementwise))
+    return failure();
+  backplane::Dims kept = dimsOf(op.getType()), dims;
+  for (auto [axis, size] : llvm::enumerate(kept))
+    if (!llvm::is_contained(op.getAxes(), int64_t(axis)))
+      dims.push_back(size);
+  OperationState state(op.getLoc(), op->getName(), op->getOperands(),
+                       withDims(op.getContext(), dims, op.getType()),
+                       op->getAttrs());
+  state.attributes.set(op.getKeepAttrName(), rewriter.getBoolAttr(false));
+  Value sum = rewriter.create(state)->getResult(0);
+  rewriter.replaceOp(op, reshape(rewriter, op.getLoc(), sum, kept));
+  return success();
+}
 
 /// A broadcast of a reshape that only adds axes of size 1 needs no reshape.
-struct BroadcastOfReshape : OpRewritePattern<BroadcastOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(BroadcastOp op,
-                                PatternRewriter &rewriter) const final {
-    auto inner = op.getX().getDefiningOp<ReshapeOp>();
-    if (!inner)
-      return failure();
-    backplane::Dims from = dimsOf(inner.getX().getType());
-    backplane::Dims to = dimsOf(inner.getType());
-    auto map = axisMap(from, to);
-    if (!map || llvm::is_contained(*map, -1))
-      return failure();
-    SmallVector<int64_t> axes;
-    for (int64_t axis : *map)
-      axes.push_back(op.getAxes()[axis]);
-    rewriter.replaceOpWithNewOp<BroadcastOp>(op, op.getType(), inner.getX(),
-                                             op.getDims(), axes);
-    return success();
-  }
-};
+LogicalResult broadcastOfReshape(BroadcastOp op, PatternRewriter &rewriter) {
+  auto inner = op.getX().getDefiningOp<ReshapeOp>();
+  if (!inner)
+    return failure();
+  backplane::Dims from = dimsOf(inner.getX().getType());
+  backplane::Dims to = dimsOf(inner.getType());
+  auto map = axisMap(from, to);
+  if (!map || llvm::is_contained(*map, -1))
+    return failure();
+  SmallVector<int64_t> axes;
+  for (int64_t axis : *map)
+    axes.push_back(op.getAxes()[axis]);
+  rewriter.replaceOpWithNewOp<BroadcastOp>(op, op.getType(), inner.getX(),
+                                           op.getDims(), axes);
+  return success();
+}
 
 } // namespace
 
 void bp::addReshapePatterns(RewritePatternSet &patterns) {
-  patterns
-      .add<ElementwiseOfReshape, ReduceBeforeElementwise, BroadcastOfReshape>(
-          patterns.getContext());
+  patterns.add<ElementwiseOfReshape>(patterns.getContext())
+      .add(reduceBeforeElementwise)
+      .add(broadcastOfReshape);
 }

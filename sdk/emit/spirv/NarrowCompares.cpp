@@ -65,38 +65,34 @@ bool outside(Predicate predicate, bool above) {
   }
 }
 
-struct NarrowCompare : OpRewritePattern<arith::CmpIOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(arith::CmpIOp op,
-                                PatternRewriter &rewriter) const override {
-    APInt constant;
-    auto narrow = narrowOf(op.getLhs());
-    Predicate predicate = op.getPredicate();
-    if (!narrow || !matchPattern(op.getRhs(), m_ConstantInt(&constant)) ||
-        (narrow->isSigned && isUnsigned(predicate)))
-      return failure();
-    bool fits = narrow->isSigned ? constant.isSignedIntN(narrow->width)
-                                 : constant.isIntN(narrow->width);
-    if (!fits) {
-      bool above = isUnsigned(predicate) || !constant.isNegative();
-      rewriter.replaceOpWithNewOp<arith::ConstantOp>(
-          op, rewriter.getBoolAttr(outside(predicate, above)));
-      return success();
-    }
-    Type type = narrow->value.getType();
-    APInt number = type.isIndex() ? constant.sextOrTrunc(64)
-                                  : constant.trunc(narrow->width);
-    Value limit = arith::ConstantOp::create(
-        rewriter, op.getLoc(), rewriter.getIntegerAttr(type, number));
-    rewriter.replaceOpWithNewOp<arith::CmpIOp>(
-        op, narrow->isSigned ? predicate : toUnsigned(predicate), narrow->value,
-        limit);
+LogicalResult narrowCompare(arith::CmpIOp op, PatternRewriter &rewriter) {
+  APInt constant;
+  auto narrow = narrowOf(op.getLhs());
+  Predicate predicate = op.getPredicate();
+  if (!narrow || !matchPattern(op.getRhs(), m_ConstantInt(&constant)) ||
+      (narrow->isSigned && isUnsigned(predicate)))
+    return failure();
+  bool fits = narrow->isSigned ? constant.isSignedIntN(narrow->width)
+                               : constant.isIntN(narrow->width);
+  if (!fits) {
+    bool above = isUnsigned(predicate) || !constant.isNegative();
+    rewriter.replaceOpWithNewOp<arith::ConstantOp>(
+        op, rewriter.getBoolAttr(outside(predicate, above)));
     return success();
   }
-};
+  Type type = narrow->value.getType();
+  APInt number =
+      type.isIndex() ? constant.sextOrTrunc(64) : constant.trunc(narrow->width);
+  Value limit = arith::ConstantOp::create(
+      rewriter, op.getLoc(), rewriter.getIntegerAttr(type, number));
+  rewriter.replaceOpWithNewOp<arith::CmpIOp>(
+      op, narrow->isSigned ? predicate : toUnsigned(predicate), narrow->value,
+      limit);
+  return success();
+}
 
 } // namespace
 
 void backplane::addNarrowCompares(RewritePatternSet &patterns) {
-  patterns.add<NarrowCompare>(patterns.getContext());
+  patterns.add(narrowCompare);
 }

@@ -50,97 +50,76 @@ Value toHalf(ImplicitLocOpBuilder &b, Value value) {
   return m.orI(result, m.andI(m.shr(bits, 16), m.i(0x8000)));
 }
 
-struct WidenHalf : OpRewritePattern<arith::ExtFOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(arith::ExtFOp op,
-                                PatternRewriter &rewriter) const override {
-    if (!op.getIn().getType().isF16())
-      return failure();
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value bits = arith::BitcastOp::create(b, rewriter.getI16Type(), op.getIn());
-    Value wide = arith::ExtUIOp::create(b, rewriter.getI32Type(), bits);
-    Value result = fromHalf(b, wide);
-    if (!op.getType().isF32())
-      result = arith::ExtFOp::create(b, op.getType(), result);
-    rewriter.replaceOp(op, result);
-    return success();
-  }
-};
+LogicalResult widenHalf(arith::ExtFOp op, PatternRewriter &rewriter) {
+  if (!op.getIn().getType().isF16())
+    return failure();
+  ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+  Value bits = arith::BitcastOp::create(b, rewriter.getI16Type(), op.getIn());
+  Value wide = arith::ExtUIOp::create(b, rewriter.getI32Type(), bits);
+  Value result = fromHalf(b, wide);
+  if (!op.getType().isF32())
+    result = arith::ExtFOp::create(b, op.getType(), result);
+  rewriter.replaceOp(op, result);
+  return success();
+}
 
-struct NarrowToHalf : OpRewritePattern<arith::TruncFOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(arith::TruncFOp op,
-                                PatternRewriter &rewriter) const override {
-    if (!op.getType().isF16() || !op.getIn().getType().isF32())
-      return failure();
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value bits = toHalf(b, op.getIn());
-    Value low = arith::TruncIOp::create(b, rewriter.getI16Type(), bits);
-    rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), low);
-    return success();
-  }
-};
+LogicalResult narrowToHalf(arith::TruncFOp op, PatternRewriter &rewriter) {
+  if (!op.getType().isF16() || !op.getIn().getType().isF32())
+    return failure();
+  ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+  Value bits = toHalf(b, op.getIn());
+  Value low = arith::TruncIOp::create(b, rewriter.getI16Type(), bits);
+  rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), low);
+  return success();
+}
 
 /// Negation and absolute value change the sign alone.
-template <typename Op, bool clears> struct ChangeSign : OpRewritePattern<Op> {
-  using OpRewritePattern<Op>::OpRewritePattern;
-  LogicalResult matchAndRewrite(Op op,
-                                PatternRewriter &rewriter) const override {
-    if (!isNarrow(op.getType()))
-      return failure();
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Type i16 = b.getI16Type();
-    Value bits = arith::BitcastOp::create(b, i16, op.getOperand());
-    Value mask = arith::ConstantOp::create(
-        b, b.getIntegerAttr(i16, clears ? 0x7fff : -0x8000));
-    Value changed = clears ? Value(arith::AndIOp::create(b, bits, mask))
-                           : Value(arith::XOrIOp::create(b, bits, mask));
-    rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), changed);
-    return success();
-  }
-};
+template <typename Op, bool clears>
+LogicalResult changeSign(Op op, PatternRewriter &rewriter) {
+  if (!isNarrow(op.getType()))
+    return failure();
+  ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+  Type i16 = b.getI16Type();
+  Value bits = arith::BitcastOp::create(b, i16, op.getOperand());
+  Value mask = arith::ConstantOp::create(
+      b, b.getIntegerAttr(i16, clears ? 0x7fff : -0x8000));
+  Value changed = clears ? Value(arith::AndIOp::create(b, bits, mask))
+                         : Value(arith::XOrIOp::create(b, bits, mask));
+  rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), changed);
+  return success();
+}
 
 /// Comparisons are those of the same numbers in f32.
-struct WidenComparison : OpRewritePattern<arith::CmpFOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(arith::CmpFOp op,
-                                PatternRewriter &rewriter) const override {
-    if (!isNarrow(op.getLhs().getType()))
-      return failure();
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value x = arith::ExtFOp::create(b, b.getF32Type(), op.getLhs());
-    Value y = arith::ExtFOp::create(b, b.getF32Type(), op.getRhs());
-    rewriter.replaceOpWithNewOp<arith::CmpFOp>(op, op.getPredicate(), x, y);
-    return success();
-  }
-};
+LogicalResult widenComparison(arith::CmpFOp op, PatternRewriter &rewriter) {
+  if (!isNarrow(op.getLhs().getType()))
+    return failure();
+  ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+  Value x = arith::ExtFOp::create(b, b.getF32Type(), op.getLhs());
+  Value y = arith::ExtFOp::create(b, b.getF32Type(), op.getRhs());
+  rewriter.replaceOpWithNewOp<arith::CmpFOp>(op, op.getPredicate(), x, y);
+  return success();
+}
 
 /// Integers of few bits, which canonicalisation converts at once.
-template <typename Op> struct FromInteger : OpRewritePattern<Op> {
-  using OpRewritePattern<Op>::OpRewritePattern;
-  LogicalResult matchAndRewrite(Op op,
-                                PatternRewriter &rewriter) const override {
-    if (!isNarrow(op.getType()))
-      return failure();
-    Value wide =
-        Op::create(rewriter, op.getLoc(), rewriter.getF32Type(), op.getIn());
-    rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, op.getType(), wide);
-    return success();
-  }
-};
+template <typename Op>
+LogicalResult fromInteger(Op op, PatternRewriter &rewriter) {
+  if (!isNarrow(op.getType()))
+    return failure();
+  Value wide =
+      Op::create(rewriter, op.getLoc(), rewriter.getF32Type(), op.getIn());
+  rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, op.getType(), wide);
+  return success();
+}
 
-template <typename Op> struct ToInteger : OpRewritePattern<Op> {
-  using OpRewritePattern<Op>::OpRewritePattern;
-  LogicalResult matchAndRewrite(Op op,
-                                PatternRewriter &rewriter) const override {
-    if (!isNarrow(op.getIn().getType()))
-      return failure();
-    Value wide = arith::ExtFOp::create(rewriter, op.getLoc(),
-                                       rewriter.getF32Type(), op.getIn());
-    rewriter.replaceOpWithNewOp<Op>(op, op.getType(), wide);
-    return success();
-  }
-};
+template <typename Op>
+LogicalResult toInteger(Op op, PatternRewriter &rewriter) {
+  if (!isNarrow(op.getIn().getType()))
+    return failure();
+  Value wide = arith::ExtFOp::create(rewriter, op.getLoc(),
+                                     rewriter.getF32Type(), op.getIn());
+  rewriter.replaceOpWithNewOp<Op>(op, op.getType(), wide);
+  return success();
+}
 
 LogicalResult checkRest(ModuleOp module) {
   WalkResult result = module.walk([](Operation *op) {
@@ -162,12 +141,15 @@ LogicalResult checkRest(ModuleOp module) {
 
 LogicalResult backplane::holdNarrowFloatsAsBits(ModuleOp module) {
   RewritePatternSet patterns(module.getContext());
-  patterns
-      .add<WidenHalf, NarrowToHalf, WidenComparison,
-           FromInteger<arith::SIToFPOp>, FromInteger<arith::UIToFPOp>,
-           ToInteger<arith::FPToSIOp>, ToInteger<arith::FPToUIOp>,
-           ChangeSign<arith::NegFOp, false>, ChangeSign<math::AbsFOp, true>>(
-          module.getContext());
+  patterns.add(widenHalf)
+      .add(narrowToHalf)
+      .add(widenComparison)
+      .add(fromInteger<arith::SIToFPOp>)
+      .add(fromInteger<arith::UIToFPOp>)
+      .add(toInteger<arith::FPToSIOp>)
+      .add(toInteger<arith::FPToUIOp>)
+      .add(changeSign<arith::NegFOp, false>)
+      .add(changeSign<math::AbsFOp, true>);
   arith::populateExpandBFloat16Patterns(patterns);
   if (failed(applyPatternsGreedily(module, std::move(patterns))) ||
       failed(checkRest(module)))

@@ -52,98 +52,84 @@ Value sumError(Floats &m, Value x, Value y, Value sum) {
 }
 
 /// The product of f32 is exact in f64; one of f64 is two f64.
-struct SpellFma : OpRewritePattern<math::FmaOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(math::FmaOp op,
-                                PatternRewriter &rewriter) const override {
-    Floats m{ImplicitLocOpBuilder(op.getLoc(), rewriter)};
-    Value x = op.getA(), y = op.getB(), z = op.getC();
-    if (op.getType().isF32()) {
-      auto wide = [&](Value value) -> Value {
-        return arith::ExtFOp::create(m.b, m.b.getF64Type(), value);
-      };
-      Value sum = m.add(m.mul(wide(x), wide(y)), wide(z));
-      rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, op.getType(), sum);
-      return success();
-    }
-    if (!op.getType().isF64())
-      return failure();
-    Value product = m.mul(x, y);
-    Value sum = m.add(product, z);
-    Value lost =
-        m.add(productError(m, x, y, product), sumError(m, product, z, sum));
-    Value result = m.add(sum, lost);
-    // Infinities and what overflows within have no errors.
-    Value valid = m.compare(arith::CmpFPredicate::OEQ, result, result);
-    rewriter.replaceOp(op, m.select(valid, result, sum));
+LogicalResult spellFma(math::FmaOp op, PatternRewriter &rewriter) {
+  Floats m{ImplicitLocOpBuilder(op.getLoc(), rewriter)};
+  Value x = op.getA(), y = op.getB(), z = op.getC();
+  if (op.getType().isF32()) {
+    auto wide = [&](Value value) -> Value {
+      return arith::ExtFOp::create(m.b, m.b.getF64Type(), value);
+    };
+    Value sum = m.add(m.mul(wide(x), wide(y)), wide(z));
+    rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, op.getType(), sum);
     return success();
   }
-};
+  if (!op.getType().isF64())
+    return failure();
+  Value product = m.mul(x, y);
+  Value sum = m.add(product, z);
+  Value lost =
+      m.add(productError(m, x, y, product), sumError(m, product, z, sum));
+  Value result = m.add(sum, lost);
+  // Infinities and what overflows within have no errors.
+  Value valid = m.compare(arith::CmpFPredicate::OEQ, result, result);
+  rewriter.replaceOp(op, m.select(valid, result, sum));
+  return success();
+}
 
 /// NaN when one is NaN; -0 is less than +0.
 template <typename Op, bool isMaximum>
-struct SpellExtreme : OpRewritePattern<Op> {
-  using OpRewritePattern<Op>::OpRewritePattern;
-  LogicalResult matchAndRewrite(Op op,
-                                PatternRewriter &rewriter) const override {
-    Type type = op.getType();
-    if (!isa<FloatType>(type))
-      return failure();
-    Floats m{ImplicitLocOpBuilder(op.getLoc(), rewriter)};
-    Value x = op.getLhs(), y = op.getRhs();
-    Type bits = rewriter.getIntegerType(type.getIntOrFloatBitWidth());
-    Value xBits = arith::BitcastOp::create(m.b, bits, x);
-    Value yBits = arith::BitcastOp::create(m.b, bits, y);
-    Value merged = isMaximum ? Value(arith::AndIOp::create(m.b, xBits, yBits))
-                             : Value(arith::OrIOp::create(m.b, xBits, yBits));
-    Value equal = arith::BitcastOp::create(m.b, type, merged);
-    Value above = m.compare(arith::CmpFPredicate::OGT, x, y);
-    Value below = m.compare(arith::CmpFPredicate::OLT, x, y);
-    Value same = m.compare(arith::CmpFPredicate::OEQ, x, y);
-    Value result = m.select(same, equal, m.add(x, y));
-    result = m.select(above, isMaximum ? x : y, result);
-    rewriter.replaceOp(op, m.select(below, isMaximum ? y : x, result));
-    return success();
-  }
-};
+LogicalResult spellExtreme(Op op, PatternRewriter &rewriter) {
+  Type type = op.getType();
+  if (!isa<FloatType>(type))
+    return failure();
+  Floats m{ImplicitLocOpBuilder(op.getLoc(), rewriter)};
+  Value x = op.getLhs(), y = op.getRhs();
+  Type bits = rewriter.getIntegerType(type.getIntOrFloatBitWidth());
+  Value xBits = arith::BitcastOp::create(m.b, bits, x);
+  Value yBits = arith::BitcastOp::create(m.b, bits, y);
+  Value merged = isMaximum ? Value(arith::AndIOp::create(m.b, xBits, yBits))
+                           : Value(arith::OrIOp::create(m.b, xBits, yBits));
+  Value equal = arith::BitcastOp::create(m.b, type, merged);
+  Value above = m.compare(arith::CmpFPredicate::OGT, x, y);
+  Value below = m.compare(arith::CmpFPredicate::OLT, x, y);
+  Value same = m.compare(arith::CmpFPredicate::OEQ, x, y);
+  Value result = m.select(same, equal, m.add(x, y));
+  result = m.select(above, isMaximum ? x : y, result);
+  rewriter.replaceOp(op, m.select(below, isMaximum ? y : x, result));
+  return success();
+}
 
-struct SpellTrunc : OpRewritePattern<math::TruncOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(math::TruncOp op,
-                                PatternRewriter &rewriter) const override {
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value magnitude = math::AbsFOp::create(b, op.getOperand());
-    Value floor = math::FloorOp::create(b, magnitude);
-    rewriter.replaceOpWithNewOp<math::CopySignOp>(op, floor, op.getOperand());
-    return success();
-  }
-};
+LogicalResult spellTrunc(math::TruncOp op, PatternRewriter &rewriter) {
+  ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+  Value magnitude = math::AbsFOp::create(b, op.getOperand());
+  Value floor = math::FloorOp::create(b, magnitude);
+  rewriter.replaceOpWithNewOp<math::CopySignOp>(op, floor, op.getOperand());
+  return success();
+}
 
 /// Sums above 2^52 have no fractions; larger numbers have none themselves.
 /// Lavapipe leaves an f64 above 2^24 as it is.
-struct SpellRound : OpRewritePattern<math::RoundEvenOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(math::RoundEvenOp op,
-                                PatternRewriter &rewriter) const override {
-    if (!op.getType().isF64())
-      return failure();
-    Floats m{ImplicitLocOpBuilder(op.getLoc(), rewriter)};
-    Value limit = arith::ConstantOp::create(m.b, m.b.getF64FloatAttr(0x1p52));
-    Value magnitude = math::AbsFOp::create(m.b, op.getOperand());
-    Value rounded = m.sub(m.add(magnitude, limit), limit);
-    Value below = m.compare(arith::CmpFPredicate::OLT, magnitude, limit);
-    rewriter.replaceOpWithNewOp<math::CopySignOp>(
-        op, m.select(below, rounded, magnitude), op.getOperand());
-    return success();
-  }
-};
+LogicalResult spellRound(math::RoundEvenOp op, PatternRewriter &rewriter) {
+  if (!op.getType().isF64())
+    return failure();
+  Floats m{ImplicitLocOpBuilder(op.getLoc(), rewriter)};
+  Value limit = arith::ConstantOp::create(m.b, m.b.getF64FloatAttr(0x1p52));
+  Value magnitude = math::AbsFOp::create(m.b, op.getOperand());
+  Value rounded = m.sub(m.add(magnitude, limit), limit);
+  Value below = m.compare(arith::CmpFPredicate::OLT, magnitude, limit);
+  rewriter.replaceOpWithNewOp<math::CopySignOp>(
+      op, m.select(below, rounded, magnitude), op.getOperand());
+  return success();
+}
 
 } // namespace
 
 LogicalResult backplane::usePlainFloats(ModuleOp module) {
   RewritePatternSet patterns(module.getContext());
-  patterns.add<SpellFma, SpellTrunc, SpellRound,
-               SpellExtreme<arith::MaximumFOp, true>,
-               SpellExtreme<arith::MinimumFOp, false>>(module.getContext());
+  patterns.add(spellFma)
+      .add(spellTrunc)
+      .add(spellRound)
+      .add(spellExtreme<arith::MaximumFOp, true>)
+      .add(spellExtreme<arith::MinimumFOp, false>);
   return applyPatternsGreedily(module, std::move(patterns));
 }

@@ -358,34 +358,26 @@ std::optional<Lane> findLane(Value value, Value size) {
   return Lane{sum.getLhs(), sum.getRhs()};
 }
 
-struct DivideLane : OpRewritePattern<arith::DivUIOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(arith::DivUIOp op,
-                                PatternRewriter &rewriter) const override {
-    auto lane = findLane(op.getLhs(), op.getRhs());
-    if (!lane)
-      return failure();
-    rewriter.replaceOpWithNewOp<arith::DivUIOp>(op, lane->first, op.getRhs());
-    return success();
-  }
-};
+LogicalResult divideLane(arith::DivUIOp op, PatternRewriter &rewriter) {
+  auto lane = findLane(op.getLhs(), op.getRhs());
+  if (!lane)
+    return failure();
+  rewriter.replaceOpWithNewOp<arith::DivUIOp>(op, lane->first, op.getRhs());
+  return success();
+}
 
-struct RestOfLane : OpRewritePattern<arith::RemUIOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(arith::RemUIOp op,
-                                PatternRewriter &rewriter) const override {
-    auto lane = findLane(op.getLhs(), op.getRhs());
-    if (!lane)
-      return failure();
-    Value rest =
-        arith::RemUIOp::create(rewriter, op.getLoc(), lane->first, op.getRhs());
-    rewriter.replaceOpWithNewOp<arith::AddIOp>(op, rest, lane->number);
-    return success();
-  }
-};
+LogicalResult restOfLane(arith::RemUIOp op, PatternRewriter &rewriter) {
+  auto lane = findLane(op.getLhs(), op.getRhs());
+  if (!lane)
+    return failure();
+  Value rest =
+      arith::RemUIOp::create(rewriter, op.getLoc(), lane->first, op.getRhs());
+  rewriter.replaceOpWithNewOp<arith::AddIOp>(op, rest, lane->number);
+  return success();
+}
 
 } // namespace
 
 void backplane::addVec4Patterns(RewritePatternSet &patterns) {
-  patterns.add<DivideLane, RestOfLane>(patterns.getContext());
+  patterns.add(divideLane).add(restOfLane);
 }
