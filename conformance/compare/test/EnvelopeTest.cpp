@@ -2,6 +2,7 @@
 #include "conformance/compare/Envelope.h"
 #include "conformance/compare/Compare.h"
 #include "conformance/compare/Elements.h"
+#include "conformance/compare/Tolerance.h"
 #include "conformance/oracle/Format.h"
 
 #include <gtest/gtest.h>
@@ -131,6 +132,12 @@ TEST_F(EnvelopeOfCancelling, NeverRaisesALimit) {
 }
 
 /// x - tanh(x (1 + 1/64) ...) in f16: each step loses bits that cancel later.
+TEST(Envelope, LimitsFollowTheSpread) {
+  EXPECT_EQ(envelopeLimit({0.5L, 0.25L}), 5);
+  EXPECT_EQ(envelopeRms(24), 2);
+  EXPECT_EQ(envelopeRms(11), 3);
+}
+
 TEST(Envelope, LetsF16BeRoundedAtEachStepOrOnce) {
   Graph graph;
   constexpr size_t count = 2000;

@@ -42,6 +42,36 @@ Real roundedTo(int bits, Real value) {
                     exponent - bits);
 }
 
+/// One sum of products in an accumulator of f32.
+struct Dot {
+  FloatFormat output;
+  Real magnitude = 0; ///< B: sum of |a||b|
+};
+
+/// The largest error of any order of summation, tree or use of FMA:
+///   n u_a B + u_o (|y| + n u_a B) + n eta_a + eta_o
+/// (Jeannerod and Rump, Improved error bounds for inner products in
+/// floating-point arithmetic, SIAM J. Matrix Anal. Appl. 34, 2013).
+Real dotLimit(const Dot &dot, Real exact) {
+  Real accumulated = Real(terms) * unitRoundoff(24) * dot.magnitude;
+  Real output =
+      unitRoundoff(dot.output.precision) * (std::fabs(exact) + accumulated);
+  return accumulated + output +
+         Real(terms) * smallest(formatOf(DType::F32), false) +
+         smallest(dot.output, false);
+}
+
+/// Standard deviation of the error of random data: 0.29 sqrt(n) u_a B +
+/// u_o |y|. A rounding error is uniform in one ulp, so its deviation is
+/// 1/sqrt(12) = 0.29 of it; errors add like a random walk (Higham and Mary, A
+/// new approach to probabilistic rounding error analysis, SIAM J. Sci. Comput.
+/// 41, 2019).
+Real dotSigma(const Dot &dot, Real exact) {
+  return static_cast<Real>(0.29) * std::sqrt(static_cast<Real>(terms)) *
+             unitRoundoff(24) * dot.magnitude +
+         unitRoundoff(dot.output.precision) * std::fabs(exact);
+}
+
 /// The judgement of `device` against limits with an accumulator of f32.
 Verdict simulate(const Device &device) {
   Expected expected;
@@ -51,8 +81,7 @@ Verdict simulate(const Device &device) {
   Tensor got{device.dtype, expected.dims,
              Bytes(outputs * bitWidth(device.dtype) / 8)};
   for (size_t i = 0; i < outputs; ++i) {
-    Dot dot{formatOf(device.dtype), 24, smallest(formatOf(DType::F32), false),
-            false, double(terms)};
+    Dot dot{formatOf(device.dtype)};
     Real exact = 0, sum = 0;
     for (size_t k = 0; k < terms; ++k) {
       uint64_t counter = 2 * (i * terms + k);
