@@ -27,13 +27,6 @@ int64_t valueOf(const Dim &dim, const SymbolValues &symbols) {
 
 } // namespace
 
-bool isProduct(const Graph &graph) {
-  static constexpr std::string_view ops[] = {"matmul", "matmul_integer", "conv",
-                                             "conv_integer", "conv_transpose"};
-  return graph.ops.size() == 1 &&
-         std::ranges::find(ops, graph.ops[0].name) != std::end(ops);
-}
-
 std::vector<Tensor> productInputs(const Unit &unit, const Case &testCase) {
   const Graph &model = unit.large->model;
   DType result = model.type(model.outputs[0].value).dtype;

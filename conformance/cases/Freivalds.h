@@ -17,8 +17,6 @@
 
 namespace backplane::conformance {
 
-/// Whether the method knows a graph: one op of those in Products.
-bool isProduct(const Graph &graph);
 /// The inputs of a case of Method::Products, of the model: integers whose sums
 /// the result can hold exactly.
 std::vector<Tensor> productInputs(const Unit &unit, const Case &testCase);

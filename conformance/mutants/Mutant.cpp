@@ -115,10 +115,6 @@ Real rounded(DType dtype, Real value) {
   return decode(dtype, encode(dtype, value));
 }
 
-Tensor zeros(DType dtype, const Sizes &dims) {
-  return {dtype, dims, Bytes(packedBytes(dtype, countOf(dims)))};
-}
-
 Result<Graph> rebuild(const Graph &from, const Change &change) {
   Graph to;
   to.name = from.name;

@@ -170,8 +170,6 @@ void setInteger(Tensor &tensor, size_t i, int64_t value);
 uint64_t encodeTowardsZero(DType dtype, Real value);
 /// `value` rounded to a dtype and back.
 Real rounded(DType dtype, Real value);
-/// A tensor of zeros.
-Tensor zeros(DType dtype, const Sizes &dims);
 
 /// Rebuilds a graph op by op. `change` returns the values that replace the
 /// results of an op, or nothing to keep the op as it is.

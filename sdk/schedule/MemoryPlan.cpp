@@ -2,7 +2,6 @@
 #include "Timeline.h"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 
 namespace backplane {
@@ -148,18 +147,6 @@ Result<MemoryPlan> planMemory(std::span<const Transient> transients) {
   if (Status status = check(transients); !status.ok())
     return status;
   return Planner(transients).run();
-}
-
-int64_t peakBytes(std::span<const Transient> transients) {
-  std::map<uint64_t, int64_t> changes;
-  for (const Transient &t : transients) {
-    changes[t.first] += aligned(t.bytes);
-    changes[uint64_t(t.last) + 1] -= aligned(t.bytes);
-  }
-  int64_t alive = 0, peak = 0;
-  for (auto [time, change] : changes)
-    peak = std::max(peak, alive += change);
-  return peak;
 }
 
 } // namespace backplane

@@ -39,10 +39,6 @@ struct MemoryPlan {
 /// they start, hints out of range and sums beyond 62 bits.
 Result<MemoryPlan> planMemory(std::span<const Transient> transients);
 
-/// The most bytes alive at any one time, hints ignored: without hints no plan
-/// is smaller.
-int64_t peakBytes(std::span<const Transient> transients);
-
 } // namespace backplane
 
 #endif // BACKPLANE_SCHEDULE_MEMORYPLAN_H

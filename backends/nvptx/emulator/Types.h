@@ -25,7 +25,6 @@ struct Format {
 };
 constexpr Format kHalf{10, -14, 15, true, 0x7fff, 0x7bff};
 constexpr Format kBfloat{7, -126, 127, true, 0x7fff, 0x7f7f};
-constexpr Format kSingle{23, -126, 127, true, 0x7fffffff, 0x7f7fffff};
 constexpr Format kE4m3{3, -6, 8, false, 0x7f, 0x7e};
 constexpr Format kE5m2{2, -14, 15, true, 0x7f, 0x7b};
 constexpr Format kTf32{10, -126, 127, true, 0x3ffff, 0x3fbff};
@@ -90,12 +89,10 @@ struct bfloat {
   static constexpr const Format &format = kBfloat;
 };
 
-// Two of them in 32 bits, the first in the lower half.
+// Two numbers in 32 bits, the first in the lower half.
 template <class T> struct pair {
   T low, high;
 };
-using half2 = pair<half>;
-using bfloat2 = pair<bfloat>;
 
 inline bool isNan(float value) { return value != value; }
 inline bool isNan(double value) { return value != value; }

@@ -131,12 +131,13 @@ TEST(CompilerMutants, FoldInHalfTheWidth) {
 Real product(const ContractRules &rules, const std::vector<Real> &a,
              const std::vector<Real> &b) {
   auto size = int64_t(a.size());
-  Tensor x = zeros(DType::F32, {1, size}), y = zeros(DType::F32, {size, 1});
+  Tensor x{DType::F32, {1, size}, Bytes(4 * size)};
+  Tensor y{DType::F32, {size, 1}, Bytes(4 * size)};
   for (size_t i = 0; i < a.size(); ++i) {
     setNumber(x, i, a[i]);
     setNumber(y, i, b[i]);
   }
-  Tensor out = zeros(DType::F32, {1, 1});
+  Tensor out{DType::F32, {1, 1}, Bytes(4)};
   Graph graph;
   ValueId left = graph.addInput("x", {DType::F32, {1, size}});
   ValueId right = graph.addInput("y", {DType::F32, {size, 1}});

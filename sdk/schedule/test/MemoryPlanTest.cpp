@@ -2,6 +2,7 @@
 #include "sdk/schedule/MemoryPlan.h"
 
 #include <gtest/gtest.h>
+#include <map>
 #include <random>
 
 using namespace backplane;
@@ -56,6 +57,21 @@ void expectSound(const std::vector<Transient> &items, const MemoryPlan &plan) {
     EXPECT_GE(plan.offsets[i], 0);
     EXPECT_LE(plan.offsets[i] + items[i].bytes, plan.arenaBytes);
   }
+}
+
+/// The most bytes alive at any one time: without hints no plan is smaller.
+int64_t peakBytes(const std::vector<Transient> &transients) {
+  std::map<uint64_t, int64_t> changes;
+  for (const Transient &t : transients) {
+    int64_t bytes =
+        (t.bytes + planAlignment - 1) / planAlignment * planAlignment;
+    changes[t.first] += bytes;
+    changes[uint64_t(t.last) + 1] -= bytes;
+  }
+  int64_t alive = 0, peak = 0;
+  for (auto [time, change] : changes)
+    peak = std::max(peak, alive += change);
+  return peak;
 }
 
 TEST(MemoryPlan, NeverOverlapsWhatIsAliveTogether) {
