@@ -7,6 +7,7 @@
 #include "ValueData.h"
 #include "conformance/oracle/Format.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace backplane::conformance {
@@ -26,6 +27,10 @@ uint64_t bitsOfNumber(DType dtype, Real value) {
   if (dtype == DType::Bool)
     return value != 0;
   return static_cast<uint64_t>(static_cast<int64_t>(value)) & maskOf(dtype);
+}
+
+uint64_t put(const Location &location, Real value) {
+  return bitsOfNumber(location.dtype(), value);
 }
 
 uint64_t summable(const Location &location, uint64_t bits) {
@@ -50,10 +55,6 @@ double normalDeviate(uint64_t random) {
 }
 
 namespace {
-
-uint64_t put(const Location &location, Real value) {
-  return bitsOfNumber(location.dtype(), value);
-}
 
 /// 1 or -1; 1 where the dtype has no sign.
 Real signOf(const Location &location) {
@@ -295,39 +296,42 @@ uint64_t ties(const Location &location) {
   return isFloat(location.dtype()) ? floatTie(location) : integerTie(location);
 }
 
-constexpr std::pair<std::string_view, DataSet> dataSets[] = {
-    {"uniform", uniform},
-    {"special", special},
-    {"exhaustive", exhaustive},
-    {"bits", randomPattern},
-    {"integers", integers},
-    {"one-hot", oneHot},
-    {"cancel", cancel},
-    {"equal", equal},
-    {"offset", offset},
-    {"swamping", swamping},
-    {"alternating", alternating},
-    {"sparse", sparse},
-    {"shifted", shifted},
-    {"wide", wide},
-    {"corners", corners},
-    {"pi", multiplesOfPi},
-    {"ties", ties},
-    {"bottom", brim<true>},
-    {"top", brim<false>},
-    {"one-index", uniform},
-    {"falling-indices", uniform},
-    {"next-indices", uniform},
-    {"errors", uniform},
-    {"errors-end", uniform},
-    {"errors-below", uniform}};
+constexpr NamedDataSet dataSets[] = {{"uniform", uniform},
+                                     {"special", special},
+                                     {"exhaustive", exhaustive},
+                                     {"bits", randomPattern},
+                                     {"integers", integers},
+                                     {"one-hot", oneHot},
+                                     {"cancel", cancel},
+                                     {"equal", equal},
+                                     {"offset", offset},
+                                     {"swamping", swamping},
+                                     {"alternating", alternating},
+                                     {"sparse", sparse},
+                                     {"shifted", shifted},
+                                     {"wide", wide},
+                                     {"corners", corners},
+                                     {"pi", multiplesOfPi},
+                                     {"ties", ties},
+                                     {"bottom", brim<true>},
+                                     {"top", brim<false>},
+                                     {"one-index", uniform},
+                                     {"falling-indices", uniform},
+                                     {"next-indices", uniform},
+                                     {"errors", uniform},
+                                     {"errors-end", uniform},
+                                     {"errors-below", uniform}};
 
 } // namespace
 
+DataSet findIn(std::span<const NamedDataSet> dataSets, std::string_view name) {
+  const auto found = std::ranges::find(dataSets, name, &NamedDataSet::first);
+  return found == dataSets.end() ? nullptr : found->second;
+}
+
 DataSet findDataSet(std::string_view name) {
-  for (const auto &[known, dataSet] : dataSets)
-    if (known == name)
-      return dataSet;
+  if (DataSet dataSet = findIn(dataSets, name))
+    return dataSet;
   if (DataSet dataSet = findNarrowData(name))
     return dataSet;
   if (DataSet dataSet = findPatternData(name))

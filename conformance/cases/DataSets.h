@@ -24,9 +24,12 @@ struct Location {
 };
 
 using DataSet = uint64_t (*)(const Location &location);
+using NamedDataSet = std::pair<std::string_view, DataSet>;
 
 /// The data set of this name; null for an unknown one.
 DataSet findDataSet(std::string_view name);
+/// The same of some.
+DataSet findIn(std::span<const NamedDataSet> dataSets, std::string_view name);
 /// Of those in NarrowData.cpp.
 DataSet findNarrowData(std::string_view name);
 
@@ -37,6 +40,8 @@ uint64_t withInput(uint64_t seed, size_t input);
 uint64_t maskOf(DType dtype);
 /// Bits of a number: nearest for floats, wrapped for integers.
 uint64_t bitsOfNumber(DType dtype, Real value);
+/// The same in the dtype of the element.
+uint64_t put(const Location &location, Real value);
 /// The largest numbers of f32 in sums are those of bf16, which tf32 has, too: a
 /// target that rounds factors to these still has results to compare.
 uint64_t summable(const Location &location, uint64_t bits);

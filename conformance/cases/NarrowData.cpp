@@ -11,10 +11,6 @@ namespace backplane::conformance {
 
 namespace {
 
-uint64_t put(const Location &location, Real value) {
-  return bitsOfNumber(location.dtype(), value);
-}
-
 Real signOf(const Location &location) {
   return (location.random >> 32) % 2 ? Real(-1) : Real(1);
 }
@@ -22,10 +18,7 @@ Real signOf(const Location &location) {
 /// 1024 and a nearly normal deviate of 32: few of them sum up beyond f16, and a
 /// mean of many keeps no digit in 8 or 11 bits.
 uint64_t far(const Location &location) {
-  double deviate = -2;
-  for (uint64_t part = 0; part < 4; ++part)
-    deviate += fractionOf(randomBits(location.random, part));
-  return put(location, 1024 + 32 * 1.7320508075688772 * deviate);
+  return put(location, 1024 + 32 * normalDeviate(location.random));
 }
 
 /// Either sign, from 200 to 1000: most squares are beyond f16.
@@ -60,7 +53,7 @@ template <size_t Input> uint64_t reach(const Location &location) {
              signOf(location) * (Real(0.5) + fractionOf(location.random)));
 }
 
-constexpr std::pair<std::string_view, DataSet> dataSets[] = {
+constexpr NamedDataSet dataSets[] = {
     {"far", far},          {"squares", squares},  {"swing", swing},
     {"factors", factors},  {"reach-0", reach<0>}, {"reach-1", reach<1>},
     {"reach-2", reach<2>},
@@ -68,11 +61,6 @@ constexpr std::pair<std::string_view, DataSet> dataSets[] = {
 
 } // namespace
 
-DataSet findNarrowData(std::string_view name) {
-  for (const auto &[known, dataSet] : dataSets)
-    if (known == name)
-      return dataSet;
-  return nullptr;
-}
+DataSet findNarrowData(std::string_view name) { return findIn(dataSets, name); }
 
 } // namespace backplane::conformance

@@ -13,10 +13,6 @@ namespace backplane::conformance {
 
 namespace {
 
-uint64_t put(const Location &location, Real value) {
-  return bitsOfNumber(location.dtype(), value);
-}
-
 /// Of a number that the pattern repeats: the same for all locations with
 /// `which`.
 Real numberOf(uint64_t seed, uint64_t which) {

@@ -41,10 +41,6 @@ Real factor(const Location &location, int exponent, Real sign) {
   return location.input == 0 ? sign * power(exponent - half) : power(half);
 }
 
-uint64_t put(const Location &location, Real value) {
-  return bitsOfNumber(location.dtype(), value);
-}
-
 int unitOf(const Location &location) {
   return isProductOperand(location) ? productUnit : sumUnit;
 }
@@ -155,14 +151,13 @@ uint64_t accumulatorRounding(const Location &location) {
                                          : productRounding(location);
 }
 
-constexpr std::pair<std::string_view, DataSet> dataSets[] = {
-    {"probe-accumulator", accumulator},
-    {"probe-rounding", accumulatorRounding},
-    {"probe-operands", operands},
-    {"probe-narrow-operands", narrowOperands},
-    {"probe-flush-input", flushInput},
-    {"probe-flush-output", flushOutput},
-    {"probe-contraction", contraction}};
+constexpr NamedDataSet dataSets[] = {{"probe-accumulator", accumulator},
+                                     {"probe-rounding", accumulatorRounding},
+                                     {"probe-operands", operands},
+                                     {"probe-narrow-operands", narrowOperands},
+                                     {"probe-flush-input", flushInput},
+                                     {"probe-flush-output", flushOutput},
+                                     {"probe-contraction", contraction}};
 
 } // namespace
 
@@ -171,10 +166,7 @@ constexpr std::pair<std::string_view, DataSet> dataSets[] = {
 namespace backplane::conformance {
 
 DataSet findProbeData(std::string_view name) {
-  for (const auto &[known, dataSet] : probe::dataSets)
-    if (known == name)
-      return dataSet;
-  return nullptr;
+  return findIn(probe::dataSets, name);
 }
 
 } // namespace backplane::conformance

@@ -11,10 +11,6 @@ namespace backplane::conformance {
 
 namespace {
 
-uint64_t put(const Location &location, Real value) {
-  return bitsOfNumber(location.dtype(), value);
-}
-
 /// Further random bits of the same element, one draw for each use of them.
 uint64_t draw(const Location &location, uint64_t use) {
   return randomBits(location.random, use);
@@ -231,25 +227,19 @@ uint64_t railsByKind(const Location &location) {
                                          : railOf(location);
 }
 
-constexpr std::pair<std::string_view, DataSet> dataSets[] = {
-    {"mixture", byKind<floatMixture>},
-    {"magnitudes", byKind<magnitudes>},
-    {"large", byKind<large>},
-    {"scaled", byKind<scaled>},
-    {"outliers", byKind<outliers>},
-    {"subnormals", byKind<subnormals>},
-    {"nans", byKind<nans>},
-    {"zeros", byKind<zeros>},
-    {"cancellation", byKind<cancellation>},
-    {"rails", railsByKind}};
+constexpr NamedDataSet dataSets[] = {{"mixture", byKind<floatMixture>},
+                                     {"magnitudes", byKind<magnitudes>},
+                                     {"large", byKind<large>},
+                                     {"scaled", byKind<scaled>},
+                                     {"outliers", byKind<outliers>},
+                                     {"subnormals", byKind<subnormals>},
+                                     {"nans", byKind<nans>},
+                                     {"zeros", byKind<zeros>},
+                                     {"cancellation", byKind<cancellation>},
+                                     {"rails", railsByKind}};
 
 } // namespace
 
-DataSet findValueData(std::string_view name) {
-  for (const auto &[known, dataSet] : dataSets)
-    if (known == name)
-      return dataSet;
-  return nullptr;
-}
+DataSet findValueData(std::string_view name) { return findIn(dataSets, name); }
 
 } // namespace backplane::conformance

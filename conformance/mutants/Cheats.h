@@ -57,6 +57,24 @@ template <typename Like> bool anyFloat(const Call &call, Like like) {
   return false;
 }
 
+/// Below this number of elements a pattern is an accident.
+inline constexpr size_t fewest = 24;
+
+template <typename Like> size_t countIf(const Tensor &tensor, Like like) {
+  size_t count = 0;
+  for (size_t i = 0; i < tensor.elementCount(); ++i)
+    count += like(numberAt(tensor, i));
+  return count;
+}
+
+/// Whether each pair of neighbours is like that.
+template <typename Like> bool allPairs(const Tensor &tensor, Like like) {
+  for (size_t i = 1; i < tensor.elementCount(); ++i)
+    if (!like(numberAt(tensor, i - 1), numberAt(tensor, i)))
+      return false;
+  return true;
+}
+
 } // namespace backplane::mutants
 
 #endif // BACKPLANE_CONFORMANCE_MUTANTS_CHEATS_H

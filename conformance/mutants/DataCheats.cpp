@@ -17,15 +17,7 @@ using namespace conformance;
 
 namespace {
 
-/// Below this number of elements a pattern is an accident.
-constexpr size_t fewest = 24, fewestIndices = 8;
-
-template <typename Like> size_t countIf(const Tensor &tensor, Like like) {
-  size_t count = 0;
-  for (size_t i = 0; i < tensor.elementCount(); ++i)
-    count += like(numberAt(tensor, i));
-  return count;
-}
+constexpr size_t fewestIndices = 8;
 
 bool isLong(const Tensor &tensor) { return tensor.elementCount() >= fewest; }
 
@@ -66,28 +58,21 @@ bool hasIndices(const Call &call) {
          call.in(0).dims[size_t(call.op.i64("axis"))] > 4;
 }
 
-template <typename Like> bool allPairs(const Tensor &indices, Like like) {
-  for (size_t i = 1; i < indices.elementCount(); ++i)
-    if (!like(integerAt(indices, i - 1), integerAt(indices, i)))
-      return false;
-  return true;
-}
-
 bool takesOneAlone(const Call &call) {
   return hasIndices(call) &&
-         allPairs(call.in(1), [](int64_t a, int64_t b) { return a == b; });
+         allPairs(call.in(1), [](Real a, Real b) { return a == b; });
 }
 
 bool takesBackwards(const Call &call) {
   return hasIndices(call) &&
-         allPairs(call.in(1), [](int64_t a, int64_t b) { return a >= b; }) &&
+         allPairs(call.in(1), [](Real a, Real b) { return a >= b; }) &&
          integerAt(call.in(1), 0) != integerAt(call.in(1), 1);
 }
 
 /// As positions of tokens.
 bool takesContiguous(const Call &call) {
   return hasIndices(call) &&
-         allPairs(call.in(1), [](int64_t a, int64_t b) { return b == a + 1; });
+         allPairs(call.in(1), [](Real a, Real b) { return b == a + 1; });
 }
 
 bool takesEachOnce(const Call &call) {

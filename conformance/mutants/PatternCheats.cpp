@@ -18,35 +18,12 @@ using namespace conformance;
 
 namespace {
 
-/// Below this number of elements a pattern is an accident.
-constexpr size_t fewest = 24;
-
-Real valueAt(const Tensor &tensor, size_t i) {
-  return isFloat(tensor.dtype) ? numberAt(tensor, i)
-                               : static_cast<Real>(integerAt(tensor, i));
-}
-
 /// Whether some operand that is no flag and has enough elements is like that.
 template <typename Like> bool anyOperand(const Call &call, Like like) {
   return std::ranges::any_of(call.operands, [&](const Tensor *operand) {
     return operand->dtype != DType::Bool && operand->elementCount() >= fewest &&
            like(*operand);
   });
-}
-
-template <typename Like> size_t countIf(const Tensor &tensor, Like like) {
-  size_t count = 0;
-  for (size_t i = 0; i < tensor.elementCount(); ++i)
-    count += like(valueAt(tensor, i));
-  return count;
-}
-
-/// Whether each pair of neighbours is like that.
-template <typename Like> bool allPairs(const Tensor &tensor, Like like) {
-  for (size_t i = 1; i < tensor.elementCount(); ++i)
-    if (!like(valueAt(tensor, i - 1), valueAt(tensor, i)))
-      return false;
-  return true;
 }
 
 // ---- one operand ----
@@ -74,14 +51,14 @@ bool isAllOne(const Call &call) {
 
 bool isSorted(const Call &call) {
   return anyOperand(call, [](const Tensor &tensor) {
-    return valueAt(tensor, 0) < valueAt(tensor, tensor.elementCount() - 1) &&
+    return numberAt(tensor, 0) < numberAt(tensor, tensor.elementCount() - 1) &&
            allPairs(tensor, [](Real x, Real y) { return x <= y; });
   });
 }
 
 bool isSortedDown(const Call &call) {
   return anyOperand(call, [](const Tensor &tensor) {
-    return valueAt(tensor, 0) > valueAt(tensor, tensor.elementCount() - 1) &&
+    return numberAt(tensor, 0) > numberAt(tensor, tensor.elementCount() - 1) &&
            allPairs(tensor, [](Real x, Real y) { return x >= y; });
   });
 }
@@ -92,7 +69,7 @@ bool hasFewValues(const Call &call) {
   return anyOperand(call, [=](const Tensor &tensor) {
     std::set<Real> values;
     for (size_t i = 0; i < tensor.elementCount() && values.size() <= most; ++i)
-      values.insert(valueAt(tensor, i));
+      values.insert(numberAt(tensor, i));
     return isFloat(tensor.dtype) && tensor.elementCount() > 8 * most &&
            values.size() > 3 && values.size() <= most &&
            std::ranges::any_of(
@@ -122,8 +99,8 @@ bool isFarFromZero(const Call &call) {
   return anyOperand(call, [=](const Tensor &tensor) {
     Real least = INFINITY, most = -INFINITY;
     for (size_t i = 0; i < tensor.elementCount(); ++i) {
-      least = std::min(least, valueAt(tensor, i));
-      most = std::max(most, valueAt(tensor, i));
+      least = std::min(least, numberAt(tensor, i));
+      most = std::max(most, numberAt(tensor, i));
     }
     return isFloat(tensor.dtype) && std::isfinite(most - least) &&
            most > least && std::fabs(most + least) / 2 > times * (most - least);
@@ -147,7 +124,7 @@ bool hasMatrix(const Tensor &tensor) {
 
 /// The element of the first matrix.
 Real matrixAt(const Tensor &tensor, int64_t row, int64_t column) {
-  return valueAt(tensor, size_t(row * tensor.dims.back() + column));
+  return numberAt(tensor, size_t(row * tensor.dims.back() + column));
 }
 
 template <typename Like> bool allOfMatrix(const Tensor &tensor, Like like) {
