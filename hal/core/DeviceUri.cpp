@@ -13,7 +13,7 @@ static Status badUri(std::string_view text, std::string_view reason) {
                          "driver://id?key=value");
 }
 
-static bool isDriverName(std::string_view name) {
+bool isDriverName(std::string_view name) {
   return !name.empty() && name.size() <= 32 &&
          name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_-") ==
              std::string_view::npos;

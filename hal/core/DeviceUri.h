@@ -25,6 +25,10 @@ struct DeviceUri {
   std::string format() const;
 };
 
+/// 1 to 32 lower-case letters, digits, underscores and hyphens, as the names of
+/// drivers and workers are.
+bool isDriverName(std::string_view name);
+
 /// "vulkan+host": the devices of one variant, in order; at least one.
 std::vector<std::string> splitUris(std::string_view joined);
 

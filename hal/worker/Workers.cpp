@@ -20,12 +20,6 @@ constexpr size_t maxFileBytes = 1 << 20, maxWorkers = 256, maxWords = 64,
                  maxWordBytes = 4096;
 constexpr unsigned longestTimeout = 86400;
 
-bool isName(std::string_view name) {
-  return !name.empty() && name.size() <= 32 &&
-         name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_-") ==
-             std::string_view::npos;
-}
-
 /// Where this product is installed, or built.
 fs::path prefix() {
   // <prefix>/lib/backplane/plugins
@@ -128,7 +122,7 @@ Status readMember(const std::string &key, const Json &value,
 Result<NamedWorker> readWorker(const std::string &name, const Json &entry) {
   NamedWorker worker;
   worker.name = name.substr(0, 64);
-  if (!isName(name))
+  if (!isDriverName(name))
     return bad(worker.name, "a name has letters a-z, digits, - and _");
   if (!entry.is_object())
     return bad(name, "is not an object");
@@ -192,7 +186,7 @@ static Result<RemoteUri> parseOne(std::string_view text) {
     uri.worker = text.substr(scheme, slash - scheme);
     uri.device = text.substr(slash + 1);
   }
-  if (!isName(uri.worker) || uri.device.empty() ||
+  if (!isDriverName(uri.worker) || uri.device.empty() ||
       RemoteUri::matches(uri.device))
     return invalidArgument("device \"" + std::string(text.substr(0, 256)) +
                            "\" is not of the form worker:NAME/DEVICE");

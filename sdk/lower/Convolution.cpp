@@ -32,15 +32,6 @@ std::vector<Dim> splitAt(const std::vector<Dim> &dims, size_t axis, Dim first,
   return split;
 }
 
-Value multiplyAdd(ImplicitLocOpBuilder &body, ValueRange args,
-                  const Element &element) {
-  Value w = load(body, args[0], element), x = load(body, args[1], element);
-  Value product = isa<FloatType>(w.getType())
-                      ? Value(arith::MulFOp::create(body, w, x))
-                      : Value(arith::MulIOp::create(body, w, x));
-  return combine(body, "sum", args[2], product, false);
-}
-
 /// The sum so far where nothing is present, else `next`.
 Value where(ImplicitLocOpBuilder &body, Value presence, Value next, Value sum) {
   Value zero = arith::ConstantOp::create(
@@ -63,7 +54,8 @@ Value contract(Lowering &lowering, const Convolution &c, Value weight,
                       cast<TypedAttr>(builder.getZeroAttr(c.element.compute)));
   auto body = [&](ImplicitLocOpBuilder &inner, ValueRange args) {
     Value sum = args.back();
-    Value next = multiplyAdd(inner, {args[0], args[1], sum}, c.element);
+    Value next = multiplyAdd(inner, load(inner, args[0], c.element),
+                             load(inner, args[1], c.element), sum);
     return SmallVector<Value>{c.presence ? where(inner, args[2], next, sum)
                                          : next};
   };

@@ -161,6 +161,8 @@ TypedAttr neutral(StringRef kind, Type type, bool isUnsigned);
 /// One step of a reduction of that kind.
 Value combine(ImplicitLocOpBuilder &body, StringRef kind, Value a, Value b,
               bool isUnsigned);
+/// a * b + sum, in two steps.
+Value multiplyAdd(ImplicitLocOpBuilder &body, Value a, Value b, Value sum);
 Value castScalar(ImplicitLocOpBuilder &body, Value value, const Element &from,
                  const Element &to);
 /// The plain number that every element of an integer value is known to be.

@@ -5,8 +5,6 @@
 #include "sdk/dialect/Convert.h"
 #include "sdk/lower/Convolution.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-
 using namespace bp;
 using namespace bp::lower;
 
@@ -39,13 +37,6 @@ AffineMap mapOfB(const Loops &loops, MatmulOp op) {
       cast<RankedTensorType>(op.getB().getType()).getRank() == loops.batch + 2;
   return op.getTransposeB() ? loops.map(withBatch, n, k)
                             : loops.map(withBatch, k, n);
-}
-
-Value multiplyAdd(ImplicitLocOpBuilder &body, Value a, Value b, Value sum) {
-  Value product = isa<FloatType>(a.getType())
-                      ? Value(arith::MulFOp::create(body, a, b))
-                      : Value(arith::MulIOp::create(body, a, b));
-  return combine(body, "sum", sum, product, false);
 }
 
 /// What sums of a result of these sizes start with.

@@ -304,3 +304,11 @@ Value lower::combine(ImplicitLocOpBuilder &body, StringRef kind, Value a,
     return arith::AddFOp::create(body, a, b);
   return arith::AddIOp::create(body, a, b);
 }
+
+Value lower::multiplyAdd(ImplicitLocOpBuilder &body, Value a, Value b,
+                         Value sum) {
+  Value product = isa<FloatType>(a.getType())
+                      ? Value(arith::MulFOp::create(body, a, b))
+                      : Value(arith::MulIOp::create(body, a, b));
+  return combine(body, "sum", sum, product, false);
+}

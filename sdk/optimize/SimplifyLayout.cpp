@@ -4,23 +4,18 @@
 // their decompositions are undone by the patterns of movement.
 #include "sdk/optimize/Patterns.h"
 
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+
 using namespace mlir;
 using namespace bp;
 
 namespace {
 
-bool isIdentity(ArrayRef<int64_t> order) {
-  for (auto [i, axis] : llvm::enumerate(order))
-    if (int64_t(i) != axis)
-      return false;
-  return true;
-}
-
 bool haveOneLayout(PackOp pack, UnpackOp unpack) {
   ArrayRef<int64_t> a = pack.getOrder(), b = unpack.getOrder();
   return pack.getAxes() == unpack.getAxes() &&
          pack.getTiles() == unpack.getTiles() &&
-         (a == b || (isIdentity(a) && isIdentity(b)));
+         (a == b || (isIdentityPermutation(a) && isIdentityPermutation(b)));
 }
 
 LogicalResult unpackOfPack(UnpackOp op, PatternRewriter &rewriter) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/optimize/Patterns.h"
 
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+
 using namespace mlir;
 using namespace bp;
 
@@ -35,12 +37,8 @@ private:
     });
   }
   static bool movesNothing(Operation *op) {
-    if (auto transpose = dyn_cast<TransposeOp>(op)) {
-      for (auto [i, axis] : llvm::enumerate(transpose.getPermutation()))
-        if (int64_t(i) != axis)
-          return false;
-      return true;
-    }
+    if (auto transpose = dyn_cast<TransposeOp>(op))
+      return isIdentityPermutation(transpose.getPermutation());
     if (auto slice = dyn_cast<SliceOp>(op))
       return op->getOperand(0).getType() == op->getResult(0).getType() &&
              allZero(slice.getStarts()) &&

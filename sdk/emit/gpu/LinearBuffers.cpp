@@ -48,13 +48,6 @@ private:
 
 } // namespace
 
-/// Memory that the invocations of a work-group share.
-static bool isShared(memref::AllocOp op) {
-  auto space =
-      dyn_cast_or_null<gpu::AddressSpaceAttr>(op.getType().getMemorySpace());
-  return space && space.getValue() == gpu::AddressSpace::Workgroup;
-}
-
 LogicalResult Flattener::makePrivate(memref::AllocOp op) {
   MemRefType type = op.getType();
   rewriter.setInsertionPointToStart(&body());
@@ -230,7 +223,7 @@ LogicalResult Flattener::flattenTables() {
 FailureOr<LinearBuffers> Flattener::run() {
   SmallVector<memref::AllocOp> allocations;
   func.walk([&](memref::AllocOp op) {
-    if (!isShared(op))
+    if (!gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(op.getType()))
       allocations.push_back(op);
   });
   for (memref::AllocOp op : allocations)

@@ -28,11 +28,6 @@ struct TensorCopies : BlockCopies {
 
 } // namespace
 
-static Value word(Builder &b, int64_t value) {
-  return LLVM::ConstantOp::create(b, b.getI32Type(),
-                                  b.getI32IntegerAttr(int32_t(value)));
-}
-
 /// One arrival ends a phase, once the bytes that it expects are there.
 void TensorCopies::makeBarriers(Builder &b, ValueRange addresses) const {
   for (Value address : addresses)

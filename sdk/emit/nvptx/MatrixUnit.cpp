@@ -145,7 +145,7 @@ ArrayRef<MatrixInstruction> NvptxMatrixUnit::instructions() const {
   return table;
 }
 
-static Value constant(ImplicitLocOpBuilder &b, int64_t value) {
+Value word(ImplicitLocOpBuilder &b, int64_t value) {
   return LLVM::ConstantOp::create(b, b.getI32Type(),
                                   b.getI32IntegerAttr(int32_t(value)));
 }
@@ -202,7 +202,7 @@ std::pair<Value, Value> NvptxMatrixUnit::unpack(Builder &b, Type half,
                                                 Value word) const {
   Value pair = LLVM::BitcastOp::create(b, VectorType::get({2}, half), word);
   auto number = [&](int64_t i) -> Value {
-    Value part = LLVM::ExtractElementOp::create(b, pair, constant(b, i));
+    Value part = LLVM::ExtractElementOp::create(b, pair, backplane::word(b, i));
     return LLVM::FPExtOp::create(b, b.getF32Type(), part);
   };
   return {number(0), number(1)};

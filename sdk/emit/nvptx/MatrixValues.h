@@ -14,6 +14,8 @@ namespace backplane {
 
 mlir::NVVM::MMATypes typeOf(MatrixElement element);
 
+/// A constant of 32 bits.
+mlir::Value word(mlir::ImplicitLocOpBuilder &b, int64_t value);
 /// An address in bytes as a pointer to this space.
 mlir::Value pointerTo(mlir::ImplicitLocOpBuilder &b, mlir::Value address,
                       NvptxSpace space);

@@ -14,16 +14,12 @@
 using namespace mlir;
 using namespace backplane;
 
-static bool isShared(MemRefType type) {
-  auto space = dyn_cast_or_null<gpu::AddressSpaceAttr>(type.getMemorySpace());
-  return space && space.getValue() == gpu::AddressSpace::Workgroup;
-}
-
 void backplane::addNvptxTypes(LLVMTypeConverter &types) {
   types.addConversion([](MemRefType type) -> std::optional<Type> {
     if (type.getRank() != 1)
       return std::nullopt;
-    unsigned space = isShared(type)         ? nvptxShared
+    unsigned space = gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(type)
+                         ? nvptxShared
                      : type.isDynamicDim(0) ? nvptxGlobal
                                             : nvptxGeneric;
     return LLVM::LLVMPointerType::get(type.getContext(), space);
@@ -120,7 +116,8 @@ struct ConvertShared : KernelPattern<memref::AllocOp> {
   matchAndRewrite(memref::AllocOp op, OpAdaptor,
                   ConversionPatternRewriter &rewriter) const override {
     MemRefType type = op.getType();
-    if (!isShared(type) || !type.hasStaticShape())
+    if (!gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(type) ||
+        !type.hasStaticShape())
       return failure();
     auto line =
         LLVM::LLVMArrayType::get(element(type), uint64_t(type.getDimSize(0)));

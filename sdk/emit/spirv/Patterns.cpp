@@ -29,11 +29,10 @@ void backplane::addBufferTypes(SPIRVTypeConverter &types) {
       return storageBufferType(type.getElementType());
     auto line =
         spirv::ArrayType::get(type.getElementType(), type.getDimSize(0));
-    auto space = dyn_cast_or_null<gpu::AddressSpaceAttr>(type.getMemorySpace());
-    bool shared = space && space.getValue() == gpu::AddressSpace::Workgroup;
-    return spirv::PointerType::get(line, shared
-                                             ? spirv::StorageClass::Workgroup
-                                             : spirv::StorageClass::Function);
+    return spirv::PointerType::get(
+        line, gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(type)
+                  ? spirv::StorageClass::Workgroup
+                  : spirv::StorageClass::Function);
   });
 }
 
