@@ -4,6 +4,7 @@
 // kernels.
 #include "sdk/compiler/Variant.h"
 #include "sdk/dialect/Attributes.h"
+#include "sdk/dialect/Describe.h"
 
 #include "sdk/compiler/Phase.h"
 #include "sdk/fusion/Fusion.h"
@@ -63,19 +64,15 @@ Status backplane::fuse(VariantContext &context, ModuleOp module) {
 
 /// "add (/a) of f32": each op of a dispatch, and the dtypes that it uses.
 static std::string describeOps(func::FuncOp dispatch) {
-  std::string text;
-  for (Operation &op : dispatch.front().without_terminator()) {
-    std::string location = bp::locationText(op.getLoc());
-    text += (text.empty() ? "" : ", ") + op.getName().stripDialect().str() +
-            (location.empty() ? "" : " (" + location + ")");
-  }
+  auto ops = llvm::map_range(dispatch.front().without_terminator(),
+                             [](Operation &op) { return bp::describe(&op); });
   std::set<std::string> dtypes;
   for (ArrayRef<Type> types :
        {dispatch.getArgumentTypes(), dispatch.getResultTypes()})
     for (Type type : types)
       if (auto tensor = bp::toTensorType(type))
         dtypes.insert(std::string(name(tensor->dtype)));
-  return text + " of " + llvm::join(dtypes, ", ");
+  return llvm::join(ops, ", ") + " of " + llvm::join(dtypes, ", ");
 }
 
 /// Whether the plain numbers of a dispatch are such that an artifact may hold

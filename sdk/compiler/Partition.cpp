@@ -15,6 +15,8 @@
 
 #include "mlir/IR/Builders.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 using namespace mlir;
 using namespace backplane;
 
@@ -32,10 +34,7 @@ std::string describeOp(Operation &op) {
   for (mlir::Value value : op.getResults())
     if (auto type = bp::toTensorType(value.getType()))
       dtypes.insert(std::string(name(type->dtype)));
-  std::string list;
-  for (const std::string &dtype : dtypes)
-    list += (list.empty() ? " of " : ", ") + dtype;
-  return text + list;
+  return dtypes.empty() ? text : text + " of " + llvm::join(dtypes, ", ");
 }
 
 /// Bytes of a value as far as they are known; symbols count as 64.

@@ -4,6 +4,7 @@
 #include "hal/core/PartitionCalls.h"
 #include "sdk/compiler/WidenFloats.h"
 #include "sdk/dialect/Attributes.h"
+#include "sdk/dialect/Describe.h"
 #include "sdk/fusion/Fusion.h"
 #include "sdk/fusion/KernelGroups.h"
 #include "sdk/graph/Wire.h"
@@ -20,19 +21,12 @@ using Ops = std::vector<Operation *>;
 /// Partitions that a plug-in may have refused before it is asked no more.
 constexpr size_t maxRefused = 16;
 
-std::string describe(Operation *op) {
-  std::string text = op->getName().stripDialect().str();
-  if (std::string where = bp::locationText(op->getLoc()); !where.empty())
-    text += " (" + where + ")";
-  return text;
-}
-
 /// "12 ops, conv (/a) to relu (/z)"
 std::string describe(const Ops &ops) {
   if (ops.size() == 1)
-    return describe(ops.front());
-  return std::to_string(ops.size()) + " ops, " + describe(ops.front()) +
-         " to " + describe(ops.back());
+    return bp::describe(ops.front());
+  return std::to_string(ops.size()) + " ops, " + bp::describe(ops.front()) +
+         " to " + bp::describe(ops.back());
 }
 
 /// The ops that a value comes from, behind what travels with its users and is
@@ -128,7 +122,8 @@ std::string Taker::collect(const PartitionAnswer &answer, Ops &out) const {
     Operation *op = ops_[number];
     if (isa<bp::VariableReadOp, bp::VariableWriteOp, bp::ControlOp, bp::ReadOp>(
             op))
-      return describe(op) + " is memory or control, which no device computes";
+      return bp::describe(op) +
+             " is memory or control, which no device computes";
     bool isShape = isa<bp::ReshapeOp>(op);
     if (!isa<bp::WeightOp>(op) &&
         (isShape || bp::kindOf(op) != bp::OpKind::Cheap))
@@ -144,7 +139,7 @@ std::string Taker::collect(const PartitionAnswer &answer, Ops &out) const {
     ;
   for (Operation *op : all)
     if (taken_.contains(op))
-      return describe(op) + " is in another partition";
+      return bp::describe(op) + " is in another partition";
   out.assign(all.begin(), all.end());
   return out.empty() ? "it computes nothing" : "";
 }
@@ -205,7 +200,7 @@ std::string Taker::misfit(const Ops &ops, const Graph &graph) const {
 std::string Taker::misfit(const Ops &ops) const {
   llvm::DenseSet<Operation *> inside(ops.begin(), ops.end());
   if (Operation *between = pathBack(inside))
-    return "a path leaves it and comes back through " + describe(between) +
+    return "a path leaves it and comes back through " + bp::describe(between) +
            ", which is not in it";
   auto graph = bp::groupGraph(main_, ops);
   if (!graph)

@@ -2,6 +2,7 @@
 #include "sdk/fusion/Fusion.h"
 
 #include "sdk/dialect/Attributes.h"
+#include "sdk/dialect/Describe.h"
 #include "sdk/fusion/FusionRules.h"
 #include "sdk/fusion/GroupOrder.h"
 #include "sdk/fusion/KernelGroups.h"
@@ -53,13 +54,6 @@ private:
   llvm::DenseMap<Operation *, GroupOrder::Node> nodeOf_;
   std::vector<std::string> cuts_;
 };
-
-std::string describe(Operation *op) {
-  std::string text = op->getName().stripDialect().str();
-  if (std::string location = locationText(op->getLoc()); !location.empty())
-    text += " (" + location + ")";
-  return text;
-}
 
 /// Whether all axes after the first reduced one are reduced, or 1.
 bool reducesRows(Operation *op) {

@@ -101,12 +101,6 @@ Value bp::sourceOfReshapes(Value value) {
   return value;
 }
 
-std::string bp::describe(Operation *op) {
-  std::string text = op->getName().stripDialect().str();
-  std::string location = locationText(op->getLoc());
-  return location.empty() ? text : text + " (" + location + ")";
-}
-
 void Matcher::undo(const Mark &mark) {
   for (; boundValues_.size() > mark.values; boundValues_.pop_back())
     values_.erase(boundValues_.back());

@@ -4,6 +4,7 @@
 #ifndef BACKPLANE_KERNELS_MATCHER_H
 #define BACKPLANE_KERNELS_MATCHER_H
 
+#include "sdk/dialect/Describe.h"
 #include "sdk/fusion/SymbolReads.h"
 #include "sdk/kernels/Fills.h"
 #include "sdk/kernels/PatternPlan.h"
@@ -52,9 +53,6 @@ PatternMatch matchAt(const MatchedModel &model, const PatternPlan &plan,
 
 /// What a value is a reshape of, through any number of them.
 mlir::Value sourceOfReshapes(mlir::Value value);
-
-/// "matmul (MatMul node /qk)"
-std::string describe(mlir::Operation *op);
 
 } // namespace bp
 
