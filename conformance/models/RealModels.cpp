@@ -6,6 +6,7 @@
 #include "conformance/cases/Data.h"
 #include "conformance/compare/Elements.h"
 #include "sdk/support/Hash.h"
+#include "sdk/support/Joined.h"
 
 #include <algorithm>
 #include <cmath>
@@ -188,10 +189,7 @@ private:
 };
 
 std::string text(const std::vector<DType> &dtypes) {
-  std::string names;
-  for (DType dtype : dtypes)
-    names += (names.empty() ? "" : " ") + std::string(name(dtype));
-  return names;
+  return joined(dtypes, " ", [](DType dtype) { return name(dtype); });
 }
 
 } // namespace

@@ -4,6 +4,7 @@
 #include "Session.h"
 #include "NameOp.h"
 #include "sdk/package/Check.h"
+#include "sdk/support/Tensor.h"
 
 #include <algorithm>
 
@@ -201,12 +202,9 @@ Status Session::checkOutputs(const Plan &plan,
         (tensor.data || !tensor.size) && (tensor.dims || !tensor.rank) &&
         std::equal(dims.begin(), dims.end(), tensor.dims))
       continue;
-    std::string shape;
-    for (int64_t dim : dims)
-      shape += (shape.empty() ? "" : ", ") + std::to_string(dim);
     return invalidArgument(
         "output '" + ports[i].name + "' is " +
-        std::string(name(ports[i].type.dtype)) + "[" + shape + "] with " +
+        std::string(name(ports[i].type.dtype)) + shapeText(dims) + " with " +
         std::to_string(plan.outputBytes[i]) +
         " bytes for these inputs, the memory given for it does not fit");
   }

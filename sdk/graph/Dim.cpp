@@ -4,6 +4,7 @@
 // atoms: symbols, floordiv, truncdiv, min, max and select. Its canonical text
 // is also its identity, and the limit on that text bounds all work on dims.
 #include "DimNode.h"
+#include "sdk/support/Joined.h"
 
 #include <algorithm>
 
@@ -65,10 +66,8 @@ std::string termsText(const std::vector<Term> &terms) {
 }
 
 std::string atomsKey(const std::vector<AtomPtr> &atoms) {
-  std::string key;
-  for (const AtomPtr &atom : atoms)
-    key += (key.empty() ? "" : "*") + tightText(*atom);
-  return key;
+  return joined(atoms, "*",
+                [](const AtomPtr &atom) { return tightText(*atom); });
 }
 
 /// Collects terms; equal products of atoms are added up.

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Graph.h"
+#include "sdk/support/Joined.h"
 
 #include <sstream>
 
 namespace backplane {
 
 namespace {
-
-void print(std::ostream &out, const Dims &dims) {
-  for (size_t i = 0; i < dims.size(); ++i)
-    out << (i ? ", " : "") << dims[i].str();
-}
 
 struct AttributePrinter {
   std::ostream &out;
@@ -24,9 +20,7 @@ struct AttributePrinter {
     (*this)(Dims(value.begin(), value.end()));
   }
   void operator()(const Dims &value) const {
-    out << '[';
-    print(out, value);
-    out << ']';
+    out << '[' << joined(value, ", ", &Dim::str) << ']';
   }
   void operator()(const Bytes &value) const {
     constexpr char digits[] = "0123456789abcdef";
@@ -39,8 +33,8 @@ struct AttributePrinter {
 };
 
 void printValues(std::ostream &out, const std::vector<ValueId> &values) {
-  for (size_t i = 0; i < values.size(); ++i)
-    out << (i ? ", " : "") << '%' << values[i];
+  out << joined(values, ", ",
+                [](ValueId value) { return "%" + std::to_string(value); });
 }
 
 class Printer {

@@ -3,6 +3,7 @@
 // Shape rules of constants, elementwise ops and normalisations, and the
 // helpers that all rules share.
 #include "ShapeRules.h"
+#include "sdk/support/Joined.h"
 
 #include <algorithm>
 
@@ -42,10 +43,7 @@ Status broken(const OpUse &use, size_t constraint, const std::string &found) {
 }
 
 std::string text(const Dims &dims) {
-  std::string text = "[";
-  for (size_t i = 0; i < dims.size(); ++i)
-    text += (i ? ", " : "") + dims[i].str();
-  return text + "]";
+  return "[" + joined(dims, ", ", &Dim::str) + "]";
 }
 
 std::string text(std::span<const int64_t> values) {

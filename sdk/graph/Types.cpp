@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Graph.h"
+#include "sdk/support/Joined.h"
 
 #include <algorithm>
 
@@ -18,11 +19,7 @@ bool TensorType::isStatic() const {
 }
 
 std::string TensorType::str() const {
-  std::string text(name(dtype));
-  text += "[";
-  for (size_t i = 0; i < dims.size(); ++i)
-    text += (i ? ", " : "") + dims[i].str();
-  return text + "]";
+  return std::string(name(dtype)) + "[" + joined(dims, ", ", &Dim::str) + "]";
 }
 
 } // namespace backplane

@@ -3,6 +3,7 @@
 // If: decided at import where its condition is known, else an `if` of the
 // graph.
 #include "OnnxHandlers.h"
+#include "sdk/support/Joined.h"
 
 #include <algorithm>
 
@@ -39,13 +40,6 @@ bool importBranch(Node &node, const onnx::GraphProto &graph,
   }
   branch.region = node.endRegion();
   return node.ok();
-}
-
-std::string listed(const std::vector<TensorType> &types) {
-  std::string text;
-  for (const TensorType &type : types)
-    text += (text.empty() ? "" : ", ") + type.str();
-  return text;
 }
 
 bool haveEqualRanks(const Branch &a, const Branch &b) {
@@ -98,8 +92,10 @@ void decideLater(Node &node, const onnx::GraphProto &then,
     return;
   if (!haveEqualRanks(a, b)) {
     if (!condition)
-      return node.refuse("branches that give " + listed(a.types) + " and " +
-                         listed(b.types) + " are not supported");
+      return node.refuse("branches that give " +
+                         joined(a.types, ", ", &TensorType::str) + " and " +
+                         joined(b.types, ", ", &TensorType::str) +
+                         " are not supported");
     // The sizes decide what the rest of the graph looks like.
     node.require(*condition, Dim(1),
                  "only sizes that choose the first branch are supported");

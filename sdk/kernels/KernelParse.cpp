@@ -4,6 +4,7 @@
 #include "sdk/kernels/KernelParser.h"
 
 #include "backplane/kernel.h"
+#include "sdk/support/Joined.h"
 
 #include <algorithm>
 
@@ -159,9 +160,7 @@ void Parser::value(const AttributeSpec &spec, AttributeText &attribute) {
 
 /// "axis, epsilon"
 static std::string attributesOf(const OpSpec &spec) {
-  std::string names;
-  for (const AttributeSpec &attribute : spec.attributes)
-    names += (names.empty() ? "" : ", ") + std::string(attribute.name);
+  std::string names = joined(spec.attributes, ", ", &AttributeSpec::name);
   return names.empty() ? "none" : names;
 }
 
@@ -309,10 +308,10 @@ std::string textOf(const Attribute &value) {
     return *text;
   if (const auto *number = std::get_if<int64_t>(&value))
     return std::to_string(*number);
-  std::string list;
-  for (int64_t number : std::get<std::vector<int64_t>>(value))
-    list += (list.empty() ? "" : ",") + std::to_string(number);
-  return "[" + list + "]";
+  return "[" +
+         joined(std::get<std::vector<int64_t>>(value), ",",
+                [](int64_t number) { return std::to_string(number); }) +
+         "]";
 }
 
 Result<Kernel> parse(std::string_view text) { return Parser(text).run(); }

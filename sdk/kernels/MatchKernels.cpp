@@ -4,6 +4,7 @@
 #include "sdk/kernels/Matcher.h"
 
 #include "sdk/fusion/Fusion.h"
+#include "sdk/support/Joined.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -80,9 +81,8 @@ private:
 /// "matmul (/a), add (/b) and 3 more"
 std::string listOf(ArrayRef<Operation *> ops) {
   constexpr size_t most = 8;
-  std::string text;
-  for (Operation *op : ops.take_front(most))
-    text += (text.empty() ? "" : ", ") + describe(op);
+  std::string text =
+      backplane::joined(ops.take_front(most), ", ", bp::describe);
   if (ops.size() > most)
     text += " and " + std::to_string(ops.size() - most) + " more";
   return text;

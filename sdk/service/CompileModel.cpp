@@ -10,6 +10,7 @@
 #include "sdk/graph/GraphTable.h"
 #include "sdk/graph/Wire.h"
 #include "sdk/support/AtomicFile.h"
+#include "sdk/support/Joined.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -94,9 +95,7 @@ Status ModelCompiler::chooseTargets(CompileJob &job) const {
         job.limits.ownProcess = true;
       continue;
     }
-    std::string list;
-    for (const TargetInfo &target : known)
-      list += (list.empty() ? "" : ", ") + target.name;
+    std::string list = joined(known, ", ", &TargetInfo::name);
     // Not "not found": in a worker short of memory a plug-in that the tool has
     // may be missing, which is no fault of the model.
     return Status(BP_STATUS_FAILED_PRECONDITION,

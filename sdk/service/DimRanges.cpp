@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "DimRanges.h"
+#include "sdk/support/Joined.h"
 
 #include <algorithm>
 
@@ -12,9 +13,7 @@ std::string textOf(int64_t minimum, int64_t maximum) {
 }
 
 Status unknownSymbol(const Graph &graph, const std::string &name) {
-  std::string list;
-  for (const Symbol &symbol : graph.symbols)
-    list += (list.empty() ? "" : ", ") + symbol.name;
+  std::string list = joined(graph.symbols, ", ", &Symbol::name);
   return notFound("the model has no symbolic dim '" + name + "'; there is " +
                   (list.empty() ? "none" : list));
 }

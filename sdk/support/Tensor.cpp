@@ -2,6 +2,7 @@
 #include "Tensor.h"
 #include "DType.h"
 #include "Element.h"
+#include "Joined.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -19,10 +20,8 @@ std::string dtypeName(bp_dtype_t dtype) {
 }
 
 std::string shapeText(const std::vector<int64_t> &dims) {
-  std::string text = "[";
-  for (size_t i = 0; i < dims.size(); ++i)
-    text += (i ? ", " : "") + std::to_string(dims[i]);
-  return text + "]";
+  auto text = [](int64_t dim) { return std::to_string(dim); };
+  return "[" + joined(dims, ", ", text) + "]";
 }
 
 std::string indexText(const std::vector<int64_t> &dims, uint64_t flat) {

@@ -108,15 +108,6 @@ struct PreparedSession {
 Result<PreparedSession> prepareSession(const Artifact &artifact,
                                        const ModelOptions &options);
 
-/// Texts in one, with `between` in the middle of two.
-template <typename Texts>
-std::string join(const Texts &texts, const char *between) {
-  std::string all;
-  for (const std::string &text : texts)
-    all += (all.empty() ? "" : between) + text;
-  return all;
-}
-
 /// " (did you mean 'x'?)" for the nearest of `known`, or nothing.
 std::string suggestion(std::string_view asked,
                        const std::vector<std::string> &known);

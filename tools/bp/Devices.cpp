@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "sdk/support/Joined.h"
 #include "sdk/support/JsonString.h"
 #include "sdk/support/Property.h"
 #include "sdk/support/ReadableText.h"
@@ -68,9 +69,9 @@ void printText(const std::vector<Listing> &rows, bool why) {
       std::printf("  plug-in %s (%s), %s%u workers\n  formats: %s\n"
                   "  features: %s\n  properties: %s\n",
                   row.plugin.c_str(), row.manifest.c_str(), abiOf(row).c_str(),
-                  row.workers, join(row.formats, ", ").c_str(),
-                  join(row.features, " ").c_str(),
-                  join(row.properties, " ").c_str());
+                  row.workers, joined(row.formats, ", ").c_str(),
+                  joined(row.features, " ").c_str(),
+                  joined(row.properties, " ").c_str());
     for (const TargetLine &target : row.targets)
       std::printf("  target %s\n", target.text().c_str());
     if (!row.noTargets.empty())

@@ -2,6 +2,7 @@
 #include "Common.h"
 #include "backplane/compiler.h"
 #include "sdk/kernels/RegisteredKernel.h"
+#include "sdk/support/Joined.h"
 #include "sdk/support/JsonString.h"
 #include "sdk/support/ReadableText.h"
 
@@ -71,11 +72,11 @@ void printLine(const Line &line, bool withText) {
   }
   std::printf("%s: %s for %s, of %s", title.c_str(), line.body,
               readable(line.target, 400).c_str(),
-              join(line.dtypes, ", ").c_str());
+              joined(line.dtypes, ", ").c_str());
   if (line.graphs > 1)
     std::printf(", %zu choices", line.graphs);
   if (!line.where.empty())
-    std::printf(", where %s", readable(join(line.where, ", "), 400).c_str());
+    std::printf(", where %s", readable(joined(line.where, ", "), 400).c_str());
   std::printf(", %s, set %s\n",
               line.cost.empty()
                   ? "preferred"
@@ -87,10 +88,7 @@ void printLine(const Line &line, bool withText) {
 }
 
 std::string jsonList(const auto &texts) {
-  std::string list;
-  for (const std::string &text : texts)
-    list += (list.empty() ? "" : ", ") + jsonString(text);
-  return "[" + list + "]";
+  return "[" + joined(texts, ", ", jsonString) + "]";
 }
 
 void printJson(const std::vector<Line> &lines) {
