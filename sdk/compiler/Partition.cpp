@@ -67,16 +67,16 @@ bool isMemory(std::string_view op) {
 }
 
 /// The nodes that give an op something, behind what needs no device.
-void addProducers(mlir::Value value, double bytes, const Nodes &nodes,
+void addProducers(mlir::Value value, const Nodes &nodes,
                   std::vector<PartitionNode::Edge> &edges) {
   Operation *op = value.getDefiningOp();
   if (!op)
     return;
   if (auto node = nodes.find(op); node != nodes.end())
-    edges.push_back({node->second, bytes ? bytes : bytesOf(value)});
+    edges.push_back({node->second, bytesOf(value)});
   else
     for (mlir::Value operand : op->getOperands())
-      addProducers(operand, 0, nodes, edges);
+      addProducers(operand, nodes, edges);
 }
 
 } // namespace
@@ -88,10 +88,9 @@ static std::string refusal(const VariantContext &context, const Graph &graph,
   if (!ops)
     return ops.message();
   for (const backplane::Op &op : ops->ops) {
-    for (const Graph &region : op.regions) {
-      Graph inside = region;
-      inside.symbols = symbolsInside(graph.symbols, region);
-      if (std::string why = refusal(context, inside, device); !why.empty())
+    for (Graph region : op.regions) {
+      region.symbols = symbolsInside(graph.symbols, region);
+      if (std::string why = refusal(context, region, device); !why.empty())
         return why;
     }
     if (!op.regions.empty() || isMemory(op.name))
@@ -132,10 +131,9 @@ static DeviceOffer offer(const Question &asked, Operation &op,
       known != refusals.ops.end())
     return {false, known->second};
   if (auto control = dyn_cast<bp::ControlOp>(op)) {
-    for (const Graph &region : bp::controlOf(control, graph).regions) {
-      Graph inside = region;
-      inside.symbols = symbolsInside(graph.symbols, region);
-      if (std::string why = refusal(context, inside, device); !why.empty())
+    for (Graph region : bp::controlOf(control, graph).regions) {
+      region.symbols = symbolsInside(graph.symbols, region);
+      if (std::string why = refusal(context, region, device); !why.empty())
         return {false, why};
     }
     return {};
@@ -263,7 +261,7 @@ static NodeList listNodes(const Question &asked) {
     uint32_t self = list.numbers[members.front()];
     for (Operation *op : members)
       for (mlir::Value operand : op->getOperands())
-        addProducers(operand, 0, list.numbers, node.operands);
+        addProducers(operand, list.numbers, node.operands);
     std::erase_if(node.operands, [&](const PartitionNode::Edge &edge) {
       return edge.producer == self;
     });
@@ -327,9 +325,9 @@ static std::vector<Operation *> mainOps(func::FuncOp dispatch) {
   return ops;
 }
 
-static void forEachPosition(Operation *op, function_ref<void(size_t)> visit) {
-  if (auto positions = op->getAttrOfType<DenseI64ArrayAttr>(bp::positionsAttr))
-    visit(size_t(positions[0]));
+static std::optional<size_t> positionOf(Operation *op) {
+  auto positions = op->getAttrOfType<DenseI64ArrayAttr>(bp::positionsAttr);
+  return positions ? std::optional(size_t(positions[0])) : std::nullopt;
 }
 
 /// "target npu refused 3 ops as one dispatch, conv (/a) to relu (/b): …"
@@ -351,11 +349,10 @@ static bool refuseTogether(VariantContext &context, func::FuncOp dispatch,
   unsigned device = bp::deviceOf(dispatch);
   size_t known = refusals.together.size();
   for (Operation *op : ops)
-    forEachPosition(op, [&](size_t position) {
-      refusals.together.try_emplace({position, device},
+    if (auto position = positionOf(op))
+      refusals.together.try_emplace({*position, device},
                                     "together its compiler refused them: " +
                                         status.message());
-    });
   if (refusals.together.size() == known)
     return false;
   refusals.report.push_back(refusedLine(context, device, "one dispatch of ",
@@ -385,12 +382,12 @@ void backplane::refuse(VariantContext &context, Operation *op,
   std::vector<Operation *> ops =
       dispatch ? mainOps(dispatch) : std::vector<Operation *>{};
   if (auto named = bp::partitionOf(op); named && dispatch) {
-    std::vector<Operation *> all;
-    for (Operation &inner : dispatch.front().without_terminator())
-      all.push_back(&inner);
-    refusals.report.push_back(refusedLine(context, device, "a partition of ",
-                                          ops.empty() ? all : ops, status,
-                                          "it is cut again"));
+    auto all = llvm::to_vector(
+        llvm::make_pointer_range(dispatch.front().without_terminator()));
+    refusals.report.push_back(
+        refusedLine(context, device, "a partition of ",
+                    ops.empty() ? ArrayRef(all) : ArrayRef(ops), status,
+                    "it is cut again"));
     refusals.partitions.try_emplace({device, named->vec()}, status.message());
     return;
   }
@@ -400,9 +397,8 @@ void backplane::refuse(VariantContext &context, Operation *op,
   if (ops.size() == 1 && refuseComposite(context, ops[0], device, status))
     return;
   auto note = [&](Operation *inner) {
-    forEachPosition(inner, [&](size_t position) {
-      refusals.ops[{position, device}] = status.message();
-    });
+    if (auto position = positionOf(inner))
+      refusals.ops[{*position, device}] = status.message();
   };
   note(op);
   op->walk(note);

@@ -8,6 +8,7 @@
 #include "sdk/fusion/KernelGroups.h"
 
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace bp;
@@ -197,10 +198,8 @@ void Matcher::copyMasks() {
 
 /// Whether all elements of a value are one constant.
 static bool isNumber(Value value) {
-  auto constant = value.getDefiningOp<ConstantOp>();
-  auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue())
-                           : DenseElementsAttr();
-  return elements && elements.isSplat();
+  SplatElementsAttr number;
+  return matchPattern(value, m_Constant(&number));
 }
 
 /// The operand that the op multiplies or divides by a number, or null.

@@ -46,13 +46,9 @@ std::optional<ValueBounds> boundsOf(Value value) {
   Operation *op = value.getDefiningOp();
   if (auto cast = dyn_cast_or_null<CastOp>(op))
     return boundsOfCast(cast);
-  if (auto constant = dyn_cast_or_null<ConstantOp>(op)) {
-    auto elements = dyn_cast<DenseElementsAttr>(constant.getValue());
-    if (!elements || !elements.isSplat())
-      return std::nullopt;
-    int64_t element = elements.getSplatValue<APInt>().getSExtValue();
-    return ValueBounds{element, element};
-  }
+  APInt number;
+  if (matchPattern(value, m_ConstantInt(&number)))
+    return ValueBounds{number.getSExtValue(), number.getSExtValue()};
   if (!isa_and_nonnull<SubOp, AddOp>(op))
     return std::nullopt;
   auto a = boundsOf(op->getOperand(0)), b = boundsOf(op->getOperand(1));

@@ -63,12 +63,10 @@ bool readZero(Value subtracted, Product &product) {
     product.zero = broadcast.getX();
     return true;
   }
-  auto constant = subtracted.getDefiningOp<ConstantOp>();
-  auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue())
-                           : DenseElementsAttr();
-  if (!elements || !elements.isSplat())
+  APInt number;
+  if (!matchPattern(subtracted, m_ConstantInt(&number)))
     return false;
-  product.constant = int32_t(elements.getSplatValue<APInt>().getSExtValue());
+  product.constant = int32_t(number.getSExtValue());
   return true;
 }
 

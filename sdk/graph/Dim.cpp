@@ -7,6 +7,7 @@
 #include "sdk/support/Joined.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace backplane {
 
@@ -142,11 +143,9 @@ std::string operandText(const Dim &dim) {
 std::string atomText(AtomKind kind, const std::vector<Dim> &operands) {
   if (kind == AtomKind::FloorDiv)
     return operandText(operands[0]) + " floordiv " + operandText(operands[1]);
-  if (kind == AtomKind::TruncDiv)
-    return "truncdiv(" + operands[0].str() + ", " + operands[1].str() + ")";
-  if (kind == AtomKind::Select)
-    return "select(" + operands[0].str() + ", " + operands[1].str() + ", " +
-           operands[2].str() + ")";
+  if (kind == AtomKind::TruncDiv || kind == AtomKind::Select)
+    return (kind == AtomKind::Select ? "select(" : "truncdiv(") +
+           joined(operands, ", ", &Dim::str) + ")";
   std::string name = kind == AtomKind::Min ? "min(" : "max(";
   std::string text = operands.back().str();
   for (size_t i = operands.size() - 1; i-- > 0;)
@@ -210,12 +209,12 @@ bool Dim::isSymbolName(std::string_view name) {
   auto digit = [](char c) { return c >= '0' && c <= '9'; };
   if (name.empty() || name.size() > 64 || !letter(name[0]))
     return false;
-  for (std::string_view word : {"floordiv", "ceildiv", "mod", "min", "max",
-                                "truncdiv", "less", "equal", "select"})
-    if (name == word)
-      return false;
-  return std::all_of(name.begin(), name.end(),
-                     [&](char c) { return letter(c) || digit(c); });
+  constexpr std::string_view words[] = {"floordiv", "ceildiv", "mod",
+                                        "min",      "max",     "truncdiv",
+                                        "less",     "equal",   "select"};
+  return std::ranges::find(words, name) == std::end(words) &&
+         std::ranges::all_of(name,
+                             [&](char c) { return letter(c) || digit(c); });
 }
 
 bool Dim::valid() const { return !node_ || node_->valid; }
@@ -226,10 +225,10 @@ bool isNonNegative(const Atom &atom) {
   auto each = [](const Dim &dim) { return dim.nonNegative(); };
   const std::vector<Dim> &operands = atom.operands;
   if (atom.kind == AtomKind::Max)
-    return std::any_of(operands.begin(), operands.end(), each);
+    return std::ranges::any_of(operands, each);
   if (atom.kind == AtomKind::Select)
     return each(operands[1]) && each(operands[2]);
-  return std::all_of(operands.begin(), operands.end(), each);
+  return std::ranges::all_of(operands, each);
 }
 
 } // namespace
@@ -238,14 +237,12 @@ bool Dim::nonNegative() const {
   if (!node_)
     return value_ >= 0;
   return node_->valid &&
-         std::all_of(node_->terms.begin(), node_->terms.end(),
-                     [](const Term &term) {
-                       return term.factor > 0 &&
-                              std::all_of(term.atoms.begin(), term.atoms.end(),
-                                          [](const AtomPtr &atom) {
-                                            return isNonNegative(*atom);
-                                          });
-                     });
+         std::ranges::all_of(node_->terms, [](const Term &term) {
+           return term.factor > 0 &&
+                  std::ranges::all_of(term.atoms, [](const AtomPtr &atom) {
+                    return isNonNegative(*atom);
+                  });
+         });
 }
 
 std::optional<int64_t> Dim::constant() const {
@@ -254,9 +251,8 @@ std::optional<int64_t> Dim::constant() const {
 
 std::optional<std::string> Dim::symbolName() const {
   const Atom *atom = Node::soleAtom(*this);
-  if (!atom || atom->kind != AtomKind::Symbol)
-    return std::nullopt;
-  return atom->text;
+  bool isSymbol = atom && atom->kind == AtomKind::Symbol;
+  return isSymbol ? std::optional(atom->text) : std::nullopt;
 }
 
 std::string Dim::str() const {
@@ -388,7 +384,7 @@ Dim extreme(AtomKind kind, const Dim &a, const Dim &b) {
     return kept[0];
   if (kept.size() > maxMinMax)
     return invalidDim();
-  std::sort(kept.begin(), kept.end());
+  std::ranges::sort(kept, std::less());
   return makeAtom(kind, std::move(kept));
 }
 
@@ -398,10 +394,7 @@ Dim min(const Dim &a, const Dim &b) { return extreme(AtomKind::Min, a, b); }
 Dim max(const Dim &a, const Dim &b) { return extreme(AtomKind::Max, a, b); }
 
 Dim product(const std::vector<Dim> &dims) {
-  Dim result(1);
-  for (const Dim &dim : dims)
-    result = result * dim;
-  return result;
+  return std::accumulate(dims.begin(), dims.end(), Dim(1), std::multiplies());
 }
 
 } // namespace backplane

@@ -54,7 +54,6 @@ private:
   backplane::SymbolValues sizesOf(const PatternMatch &match) const;
   Price priceOf(const PatternMatch &match) const;
   std::set<int32_t> fusedInputs(const PatternMatch &match) const;
-  bool isFree(const PatternMatch &match) const;
   void take(const Candidate &candidate);
   void takeFills(SmallVector<Operation *> &own);
   SmallVector<Operation *> ownOps(const PatternMatch &match);
@@ -231,11 +230,6 @@ void KernelMatcher::find(const PatternPlan &plan) {
     note(plan, matchAt(model_, plan, root), root);
 }
 
-bool KernelMatcher::isFree(const PatternMatch &match) const {
-  return llvm::none_of(match.ops,
-                       [&](Operation *op) { return taken_.contains(op); });
-}
-
 /// Puts copies of broadcasts in the place of the constants that they equal.
 void KernelMatcher::takeFills(SmallVector<Operation *> &own) {
   for (Operation *&op : own)
@@ -386,7 +380,8 @@ KernelReport KernelMatcher::run() {
     return a.rank(model_) < b.rank(model_);
   });
   for (const Candidate &candidate : candidates_)
-    if (isFree(candidate.match))
+    if (llvm::none_of(candidate.match.ops,
+                      [&](Operation *op) { return taken_.contains(op); }))
       take(candidate);
   reportNearMisses();
   return std::move(report_);

@@ -91,8 +91,6 @@ std::string textOf(Attribute attribute) {
   return text.size() > 80 ? text.substr(0, 80) + "…" : text;
 }
 
-bool isIgnored(StringRef attribute) { return attribute.starts_with("bp."); }
-
 } // namespace
 
 Value bp::sourceOfReshapes(Value value) {
@@ -215,7 +213,7 @@ bool Matcher::bindAttributes(Operation *pattern, Operation *op,
   DictionaryAttr wanted = pattern->getAttrDictionary();
   DictionaryAttr found = op->getAttrDictionary();
   auto ignored = [&](StringRef name) {
-    return isIgnored(name) || (otherShape && isOfShape(name));
+    return name.starts_with("bp.") || (otherShape && isOfShape(name));
   };
   for (NamedAttribute next : wanted)
     if (!ignored(next.getName()) &&

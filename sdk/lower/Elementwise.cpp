@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -138,7 +139,7 @@ Value reciprocal(Scalars &s) {
   return arith::DivFOp::create(s.body, s.number(1), s.args[0]);
 }
 
-template <typename Float, typename Integer> Value binary(Scalars &s) {
+template <typename Float, typename Integer = Float> Value binary(Scalars &s) {
   if (s.element.isFloat())
     return Float::create(s.body, s.args[0], s.args[1]);
   return Integer::create(s.body, s.args[0], s.args[1]);
@@ -231,14 +232,6 @@ Value quotient(Scalars &s) {
   return divide<arith::DivSIOp, arith::DivUIOp, false>(s);
 }
 
-Value power(Scalars &s) {
-  return math::PowFOp::create(s.body, s.args[0], s.args[1]);
-}
-
-template <typename Op> Value logical(Scalars &s) {
-  return Op::create(s.body, s.args[0], s.args[1]);
-}
-
 /// A shift by at least the width, for which the machine has no result, gives
 /// zero.
 template <typename Shift> Value shiftToZero(Scalars &s) {
@@ -282,12 +275,12 @@ ScalarBuilder plainOp(StringRef name) {
       .Case("max", maximumOf)
       .Case("div", quotient)
       .Case("rem", remainder)
-      .Case("pow", power)
-      .Case("and", logical<arith::AndIOp>)
-      .Case("or", logical<arith::OrIOp>)
+      .Case("pow", binary<math::PowFOp>)
+      .Case("and", binary<arith::AndIOp>)
+      .Case("or", binary<arith::OrIOp>)
       .Case("shl", shiftToZero<arith::ShLIOp>)
       .Case("shr", shiftRight)
-      .Case("xor", logical<arith::XOrIOp>)
+      .Case("xor", binary<arith::XOrIOp>)
       .Default(floatFunction(name));
 }
 
@@ -332,19 +325,12 @@ bool isLowered(Operation *op) {
 } // namespace
 
 std::optional<APInt> lower::knownInteger(Value bpValue) {
-  while (Operation *op = bpValue.getDefiningOp()) {
-    if (isa<BroadcastOp, ReshapeOp, TransposeOp>(op)) {
-      bpValue = op->getOperand(0);
-      continue;
-    }
-    auto constant = dyn_cast<ConstantOp>(op);
-    auto value = constant ? dyn_cast<DenseElementsAttr>(constant.getValue())
-                          : DenseElementsAttr();
-    if (value && value.isSplat() && isa<IntegerType>(value.getElementType()))
-      return value.getSplatValue<APInt>();
-    return std::nullopt;
-  }
-  return std::nullopt;
+  while (isa_and_nonnull<BroadcastOp, ReshapeOp, TransposeOp>(
+      bpValue.getDefiningOp()))
+    bpValue = bpValue.getDefiningOp()->getOperand(0);
+  APInt value;
+  return matchPattern(bpValue, m_ConstantInt(&value)) ? std::optional(value)
+                                                      : std::nullopt;
 }
 
 /// Integer divisions by what is not known to differ from zero.

@@ -88,13 +88,10 @@ LogicalResult widenConversion(Op op, PatternRewriter &rewriter) {
 
 /// The value, when all elements are one known number.
 std::optional<double> knownNumber(Value value) {
-  FloatAttr scalar;
-  if (matchPattern(value, m_Constant(&scalar)))
-    return scalar.getValueAsDouble();
-  DenseFPElementsAttr elements;
-  if (matchPattern(value, m_Constant(&elements)) && elements.isSplat())
-    return elements.getSplatValue<APFloat>().convertToDouble();
-  return std::nullopt;
+  APFloat number(0.0);
+  if (!matchPattern(value, m_ConstantFloat(&number)))
+    return std::nullopt;
+  return number.convertToDouble();
 }
 
 /// Powers that are a product or a quotient, rounded at most twice.

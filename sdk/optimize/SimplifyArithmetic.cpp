@@ -8,12 +8,9 @@ using namespace bp;
 
 Attribute bp::splatOf(Value value) {
   while (Operation *op = value.getDefiningOp()) {
-    if (auto constant = dyn_cast<ConstantOp>(op)) {
-      auto elements = dyn_cast<DenseElementsAttr>(constant.getValue());
-      if (elements && elements.isSplat())
-        return elements.getSplatValue<Attribute>();
-      return {};
-    }
+    SplatElementsAttr elements;
+    if (matchPattern(op, m_Constant(&elements)))
+      return elements.getSplatValue<Attribute>();
     if (!isa<BroadcastOp, ReshapeOp, TransposeOp>(op))
       return {};
     value = op->getOperand(0);
