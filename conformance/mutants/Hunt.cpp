@@ -5,6 +5,7 @@
 #include "conformance/cases/Judge.h"
 #include "conformance/suite/Generate.h"
 #include "conformance/suite/PluginUnits.h"
+#include "sdk/support/ProgramFolder.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -14,12 +15,6 @@
 namespace backplane::mutants {
 
 using namespace conformance;
-
-std::string programFolder() {
-  std::error_code code;
-  auto here = std::filesystem::read_symlink("/proc/self/exe", code);
-  return here.parent_path().string() + "/";
-}
 
 namespace {
 
@@ -71,7 +66,8 @@ Hunt::Hunt(const Mutant &mutant, const HuntOptions &options,
       job_(jobOptions(mutant.id())), sound_(jobOptions("legal0")) {}
 
 JobOptions Hunt::jobOptions(const std::string &id) {
-  std::string device = "mutant://" + id, folder = programFolder();
+  std::string device = "mutant://" + id,
+              folder = programFolder().string() + "/";
   const std::vector<std::string> with = {"env", "BACKPLANE_MUTANT=" + id,
                                          "BACKPLANE_MUTANT_SEED=" +
                                              std::to_string(options_.seed)};

@@ -62,9 +62,6 @@ private:
   size_t kills_ = 0, cases_ = 0, unsound_ = 0;
 };
 
-/// The folder of this program, with a slash.
-std::string programFolder();
-
 } // namespace backplane::mutants
 
 #endif // BACKPLANE_CONFORMANCE_MUTANTS_HUNT_H

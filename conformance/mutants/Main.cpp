@@ -4,6 +4,7 @@
 // one JSON object a line. run_mutants.py starts it for each of them.
 #include "Hunt.h"
 #include "sdk/support/CommandLine.h"
+#include "sdk/support/ProgramFolder.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -52,7 +53,7 @@ int run(const Options &options) {
   if (!mutant)
     return fail("no mutant is called '" + options.mutant + "'; see --list");
   std::string manifest =
-      programFolder() + "../lib/backplane/mutants/mutant.bp.json";
+      programFolder().string() + "/../lib/backplane/mutants/mutant.bp.json";
   setenv("BACKPLANE_ADD_PLUGIN_FILES", manifest.c_str(), 1);
   setenv("BACKPLANE_CACHE_DIR", "-", 1);
   Hunt hunt(*mutant, options.hunt, [&](const Kill &kill) {

@@ -10,6 +10,7 @@
 #include "NodeTest.h"
 #include "Report.h"
 #include "sdk/support/CommandLine.h"
+#include "sdk/support/ProgramFolder.h"
 
 #include <cstdio>
 #include <filesystem>
@@ -30,11 +31,8 @@ struct Options {
 
 std::vector<std::string> commandOf(const char *program,
                                    const Options &options) {
-  std::error_code code;
-  auto folder =
-      std::filesystem::read_symlink("/proc/self/exe", code).parent_path();
-  return {folder / program, "--device", options.device, "--memory-limit",
-          std::to_string(uint64_t(options.memoryMiB) << 20)};
+  return {programFolder() / program, "--device", options.device,
+          "--memory-limit", std::to_string(uint64_t(options.memoryMiB) << 20)};
 }
 
 JobOptions jobOf(const Options &options) {

@@ -175,15 +175,20 @@ void onnxLpPool(Node &node) {
   node.out(0, rootOf(node, sum, p));
 }
 
+/// All but the first two.
+static std::vector<int64_t> spatialAxes(Node &node, ValueId x) {
+  std::vector<int64_t> axes(node.type(x).rank() - 2);
+  std::iota(axes.begin(), axes.end(), 2);
+  return axes;
+}
+
 void onnxGlobalLpPool(Node &node) {
   int64_t p = readPower(node);
   node.roundOnce();
   ValueId x = node.value(0);
-  size_t rank = node.type(x).rank();
   if (!node.requireRank(x, 3))
     return;
-  std::vector<int64_t> axes(rank - 2);
-  std::iota(axes.begin(), axes.end(), 2);
+  std::vector<int64_t> axes = spatialAxes(node, x);
   ValueId sum = node.reduce("sum", sizeToThe(node, x, p), axes, true);
   node.out(0, rootOf(node, sum, p));
 }
@@ -192,11 +197,9 @@ void onnxGlobalPool(Node &node) {
   if (node.target() != "max")
     node.roundOnce();
   ValueId x = node.value(0);
-  size_t rank = node.type(x).rank();
   if (!node.requireRank(x, 3))
     return;
-  std::vector<int64_t> axes(rank - 2);
-  std::iota(axes.begin(), axes.end(), 2);
+  std::vector<int64_t> axes = spatialAxes(node, x);
   node.out(0, node.target() == "max" ? node.reduce("max", x, axes, true)
                                      : node.mean(x, axes, true));
 }

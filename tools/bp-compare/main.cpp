@@ -9,6 +9,7 @@
 #include "sdk/support/CommandLine.h"
 #include "sdk/support/NearestName.h"
 #include "sdk/support/Npy.h"
+#include "sdk/support/ProgramFolder.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -139,11 +140,7 @@ Result<Repro> reproOf(const Options &options) {
 }
 
 Result<JobOptions> jobFor(const Options &options, const std::string &device) {
-  std::error_code code;
-  std::string folder = std::filesystem::read_symlink("/proc/self/exe", code)
-                           .parent_path()
-                           .string();
-  auto commands = worker::commandsFor(device, folder);
+  auto commands = worker::commandsFor(device, programFolder());
   if (!commands)
     return commands.status();
   JobOptions job;

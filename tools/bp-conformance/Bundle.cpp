@@ -8,6 +8,7 @@
 #include "conformance/cases/Judge.h"
 #include "conformance/cases/Probes.h"
 #include "conformance/report/Faults.h"
+#include "sdk/support/ProgramFolder.h"
 #include "sdk/support/TemporaryFolder.h"
 
 #include <algorithm>
@@ -19,11 +20,6 @@ namespace backplane::conformance {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string programFolder() {
-  std::error_code code;
-  return fs::read_symlink("/proc/self/exe", code).parent_path().string();
-}
 
 /// Everything passes: what counts is what is asked.
 Judgement noJudgement() {
@@ -103,7 +99,7 @@ Result<RunOptions> optionsOf(const std::vector<std::string> &facts) {
 }
 
 std::vector<std::string> compilerFor(const std::string &target) {
-  return {programFolder() + "/bp-compile-worker", "--target", target};
+  return {programFolder() / "bp-compile-worker", "--target", target};
 }
 
 using Statuses = std::map<CaseStatus, size_t>;
@@ -136,7 +132,7 @@ int bundleCommand(RunOptions &options, const std::string &target,
   if (scratch.path().empty())
     return fail(Status(BP_STATUS_UNAVAILABLE, "cannot make a temporary file"));
   JobOptions how;
-  how.worker = {programFolder() + "/bp-worker", "--record", recording};
+  how.worker = {programFolder() / "bp-worker", "--record", recording};
   how.compiler = compilerFor(target);
   how.timeout = std::chrono::seconds(options.timeoutSeconds);
   how.judgement = noJudgement();
@@ -171,8 +167,7 @@ int judgeCommand(const std::string &bundlePath, const std::string &results) {
   if (!options)
     return fail(options.status());
   JobOptions how;
-  how.worker = {programFolder() + "/bp-worker", "--replay", bundlePath,
-                results};
+  how.worker = {programFolder() / "bp-worker", "--replay", bundlePath, results};
   how.compiler = compilerFor(bundle->head.target);
   how.timeout = std::chrono::seconds(options->timeoutSeconds);
   how.judgement = {inputsOf, evaluate, judge, isProbe, expectsError};

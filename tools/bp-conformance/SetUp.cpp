@@ -4,6 +4,7 @@
 #include "Commands.h"
 #include "conformance/cases/Judge.h"
 #include "hal/worker/Workers.h"
+#include "sdk/support/ProgramFolder.h"
 
 #include <filesystem>
 #include <unistd.h>
@@ -32,12 +33,8 @@ uint64_t memoryLimit(const RunOptions &options) {
 
 /// Where the programs of workers are.
 std::string folderOf(const RunOptions &options) {
-  std::error_code code;
-  if (!options.workerFolder.empty())
-    return options.workerFolder;
-  return std::filesystem::read_symlink("/proc/self/exe", code)
-      .parent_path()
-      .string();
+  return options.workerFolder.empty() ? programFolder().string()
+                                      : options.workerFolder;
 }
 
 /// The commands of both workers, behind --launcher or a worker's own.

@@ -4,6 +4,7 @@
 // builds and runs as it is, and puts the name of the new one in its place.
 #include "Common.h"
 #include "backplane/compiler.h"
+#include "sdk/support/ProgramFolder.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -88,8 +89,7 @@ Status checkFree(const std::string &name) {
 /// Where the templates are: beside the programs, installed or built.
 Result<fs::path> templateFolder(const NewPluginOptions &options) {
   std::error_code code;
-  fs::path self = fs::read_symlink("/proc/self/exe", code);
-  fs::path all = self.parent_path().parent_path() / "share/backplane/templates";
+  fs::path all = programFolder().parent_path() / "share/backplane/templates";
   // In the first language that there is for the kind, where none is named.
   for (std::string_view lang : {"c", "cpp", "mlir"})
     if (options.lang.empty() || options.lang == lang)

@@ -3,6 +3,7 @@
 // bp: the one command-line tool.
 #include "Common.h"
 #include "sdk/support/CommandLine.h"
+#include "sdk/support/ProgramFolder.h"
 
 #include <CLI/CLI.hpp>
 
@@ -311,9 +312,7 @@ bool knownCommand(const CLI::App &app, const std::string &asked) {
 /// Becomes another program of the tool, which lies beside this one; comes back
 /// only when there is none.
 int become(const char *name, char **argv) {
-  std::error_code code;
-  auto self = std::filesystem::read_symlink("/proc/self/exe", code);
-  std::string program = (self.parent_path() / name).string();
+  std::string program = programFolder() / name;
   execv(program.c_str(), argv + 1);
   return fail(notFound("cannot start '" + program +
                        "': " + std::generic_category().message(errno)));

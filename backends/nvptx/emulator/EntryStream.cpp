@@ -106,16 +106,20 @@ void refuseCapture(const Stream &stream) {
        "a stream that captures cannot be waited for");
 }
 
-template <class T>
-void waitValue(CUstream handle, CUdeviceptr address, T value, unsigned flags) {
-  Context &context = current();
-  auto stream = context.stream(handle);
+template <class T> T *wordAt(CUdeviceptr address) {
   const Allocation *found = memory().find(address);
   if (!found || found->freed || !found->contains(address, sizeof(T)) ||
       address % sizeof(T) != 0)
     fail(CUDA_ERROR_INVALID_VALUE,
          "no word of memory is at the address: " + memory().describe(address));
-  auto *word = reinterpret_cast<T *>(found->host + (address - found->base));
+  return reinterpret_cast<T *>(found->host + (address - found->base));
+}
+
+template <class T>
+void waitValue(CUstream handle, CUdeviceptr address, T value, unsigned flags) {
+  Context &context = current();
+  auto stream = context.stream(handle);
+  T *word = wordAt<T>(address);
   auto ready = [=] {
     T have = __atomic_load_n(word, __ATOMIC_ACQUIRE);
     switch (flags & 3) {
@@ -139,12 +143,7 @@ template <class T>
 void writeValue(CUstream handle, CUdeviceptr address, T value) {
   Context &context = current();
   auto stream = context.stream(handle);
-  const Allocation *found = memory().find(address);
-  if (!found || found->freed || !found->contains(address, sizeof(T)) ||
-      address % sizeof(T) != 0)
-    fail(CUDA_ERROR_INVALID_VALUE,
-         "no word of memory is at the address: " + memory().describe(address));
-  auto *word = reinterpret_cast<T *>(found->host + (address - found->base));
+  T *word = wordAt<T>(address);
   context.submit(stream,
                  [=] { __atomic_store_n(word, value, __ATOMIC_RELEASE); });
 }
