@@ -150,51 +150,54 @@ Dim positions(const OpUse &use, const Dim &size, const Dim &window, size_t i) {
   return floorDiv(room, i64s(use, "strides")[i]) + 1;
 }
 
-} // namespace
-
-Types conv(const OpUse &use) {
+/// Ranks, lists and groups of a convolution.
+Status checkConvolution(const OpUse &use, Names pads) {
   const Dims &x = use.operands[0].dims, &w = use.operands[1].dims;
   if (x.size() < 3 || x.size() != w.size())
     return broken(use, 1, text(x) + " and " + text(w));
   size_t spatial = x.size() - 2;
   Status lists = checkLists(use, {"strides", "dilations"}, spatial, 1, 2, 4);
   if (lists.ok())
-    lists = checkLists(use, {"low", "high"}, spatial, 0, 2, 4);
-  if (!lists.ok())
-    return lists;
+    lists = checkLists(use, pads, spatial, 0, 2, 4);
   int64_t groups = i64(use, "groups");
-  if (groups < 1)
+  if (lists.ok() && groups < 1)
     return broken(use, 4, "groups " + std::to_string(groups));
+  return lists;
+}
+
+/// Channels that do not fit the groups.
+Status wrongGroups(const OpUse &use) {
+  return broken(use, 3,
+                "x " + text(use.operands[0].dims) + ", w " +
+                    text(use.operands[1].dims) + ", groups " +
+                    std::to_string(i64(use, "groups")));
+}
+
+} // namespace
+
+Types conv(const OpUse &use) {
+  if (Status s = checkConvolution(use, {"low", "high"}); !s.ok())
+    return s;
+  const Dims &x = use.operands[0].dims, &w = use.operands[1].dims;
+  int64_t groups = i64(use, "groups");
   if (x[1] != w[1] * Dim(groups) || mod(w[0], groups) != Dim(0))
-    return broken(use, 3,
-                  "x " + text(x) + ", w " + text(w) + ", groups " +
-                      std::to_string(groups));
+    return wrongGroups(use);
   Dims to = {x[0], w[0]};
-  for (size_t i = 0; i < spatial; ++i)
+  for (size_t i = 0; i + 2 < x.size(); ++i)
     to.push_back(positions(use, x[i + 2], w[i + 2], i));
   return sums(use, std::move(to), 5);
 }
 
 Types conv_transpose(const OpUse &use) {
+  if (Status s = checkConvolution(use, {"low", "high", "output_padding"});
+      !s.ok())
+    return s;
   const Dims &x = use.operands[0].dims, &w = use.operands[1].dims;
-  if (x.size() < 3 || x.size() != w.size())
-    return broken(use, 1, text(x) + " and " + text(w));
-  size_t spatial = x.size() - 2;
-  Status lists = checkLists(use, {"strides", "dilations"}, spatial, 1, 2, 4);
-  if (lists.ok())
-    lists =
-        checkLists(use, {"low", "high", "output_padding"}, spatial, 0, 2, 4);
-  if (!lists.ok())
-    return lists;
   int64_t groups = i64(use, "groups");
-  if (groups < 1)
-    return broken(use, 4, "groups " + std::to_string(groups));
   if (x[1] != w[0] || mod(x[1], groups) != Dim(0))
-    return broken(use, 3,
-                  "x " + text(x) + ", w " + text(w) + ", groups " +
-                      std::to_string(groups));
+    return wrongGroups(use);
   Dims to = {x[0], w[1] * Dim(groups)};
-  for (size_t i = 0; i < spatial; ++i)
+  for (size_t i = 0; i + 2 < x.size(); ++i)
     to.push_back((x[i + 2] - 1) * Dim(i64s(use, "strides")[i]) +
                  reach(w[i + 2], i64s(use, "dilations")[i]) -
                  Dim(i64s(use, "low")[i]) - Dim(i64s(use, "high")[i]) +
