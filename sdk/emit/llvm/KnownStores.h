@@ -10,8 +10,9 @@
 namespace backplane {
 
 /// Stores the lanes before the end of a constant mask in whole vectors of 4, 2
-/// and 1 lanes. Processors without mask registers have a masked store of 256
-/// bits that takes longer than all of these together.
+/// and 1 lanes, of vectors of 256 bits; a single lane of any. Processors
+/// without mask registers have a masked store of 256 bits that takes longer
+/// than all of these together.
 void storeKnownLanes(mlir::ModuleOp module);
 
 } // namespace backplane

@@ -37,3 +37,18 @@ func.func @wide(%to: memref<16xf32>, %value: vector<16xf32>) {
   vector.maskedstore %to[%zero], %mask, %value : memref<16xf32>, vector<16xi1>, vector<16xf32>
   return
 }
+
+// One lane is a store of its own, whatever the vector.
+// CHECK-LABEL: llvm.func @one
+// CHECK-NOT: llvm.intr.masked.store
+// CHECK: llvm.store {{.*}} : vector<1xi8>
+// CHECK-NOT: llvm.store
+// CHECK: llvm.return
+func.func @one(%to: memref<9xi8>, %wide: vector<8xi64>) {
+  %last = arith.constant 8 : index
+  %lanes = arith.constant 1 : index
+  %mask = vector.create_mask %lanes : vector<8xi1>
+  %value = arith.trunci %wide : vector<8xi64> to vector<8xi8>
+  vector.maskedstore %to[%last], %mask, %value : memref<9xi8>, vector<8xi1>, vector<8xi8>
+  return
+}
