@@ -97,15 +97,16 @@ Value wins(ImplicitLocOpBuilder &body, Value value, Value best, ArgReduceOp op,
                   : arith::CmpIOp::create(body, below, best, value);
   }
   using Kind = arith::CmpFPredicate;
-  Kind below = op.getLast() ? Kind::OLE : Kind::OLT;
+  // One that is NaN is better than a number: unordered.
+  Kind below = op.getLast() ? Kind::OLE : Kind::ULT;
   Value better = lowest ? arith::CmpFOp::create(body, below, value, best)
                         : arith::CmpFOp::create(body, below, best, value);
-  Value isNan = arith::CmpFOp::create(body, Kind::UNO, value, value);
-  if (op.getLast())
+  if (op.getLast()) {
+    Value isNan = arith::CmpFOp::create(body, Kind::UNO, value, value);
     return arith::OrIOp::create(body, better, isNan);
+  }
   Value number = arith::CmpFOp::create(body, Kind::ORD, best, best);
-  Value firstNan = arith::AndIOp::create(body, isNan, number);
-  return arith::OrIOp::create(body, better, firstNan);
+  return arith::AndIOp::create(body, better, number);
 }
 
 } // namespace

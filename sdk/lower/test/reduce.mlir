@@ -97,6 +97,20 @@ func.func @argmax(%x: tensor<3x4xf32>) -> tensor<3xi64> {
 
 // -----
 
+// The first NaN wins; of equals the first.
+// CHECK-LABEL: @argmin
+// CHECK: %[[BETTER:.*]] = arith.cmpf ult, %in, %[[BEST:.*]] : f32
+// CHECK: %[[NUMBER:.*]] = arith.cmpf ord, %[[BEST]], %[[BEST]] : f32
+// CHECK: arith.andi %[[BETTER]], %[[NUMBER]]
+// CHECK-NOT: arith.cmpf
+// CHECK: linalg.index 0
+func.func @argmin(%x: tensor<3x4xf32>) -> tensor<4xi64> {
+  %0 = bp.arg_reduce %x {kind = "min", axis = 0, last = false} : (tensor<3x4xf32>) -> tensor<4xi64>
+  return %0 : tensor<4xi64>
+}
+
+// -----
+
 // A long chain of additions for each result accumulates in f64.
 // CHECK-LABEL: @outer_sum
 // CHECK: linalg.fill {{.*}} outs(%{{.*}} : tensor<4xf64>)
