@@ -44,6 +44,8 @@ private:
       return checkStore(store);
     if (auto loop = dyn_cast<scf::ForOp>(op))
       return checkLoop(loop);
+    if (auto branch = dyn_cast<scf::IfOp>(op))
+      return checkBranch(branch);
     if (!isLaneByLane(op) || !isSpeculatable(&op) ||
         llvm::is_contained(op.getOperands(), lines.getInductionVar()))
       return false;
@@ -61,10 +63,22 @@ private:
   }
 
   bool checkStore(memref::StoreOp store) {
+    if (!isAccess(store.getMemRefType(), store.getIndices()))
+      return false;
+    // All lanes store one value at one place, as a report is.
+    if (!isInRow(store.getIndices()))
+      return !isVarying()(store.getValueToStore());
     stores = true;
     note(store.getValueToStore().getType());
-    return isInRow(store.getIndices()) &&
-           isAccess(store.getMemRefType(), store.getIndices());
+    return true;
+  }
+
+  /// All lanes take the same branch.
+  bool checkBranch(scf::IfOp branch) {
+    return branch.getNumResults() == 0 && !isVarying()(branch.getCondition()) &&
+           llvm::all_of(branch->getRegions(), [&](Region &region) {
+             return region.empty() || check(region.front());
+           });
   }
 
   bool checkLoop(scf::ForOp loop) {
@@ -148,6 +162,10 @@ private:
         copyLoop(loop);
         continue;
       }
+      if (auto branch = dyn_cast<scf::IfOp>(op)) {
+        copyBranch(branch);
+        continue;
+      }
       for (IRMapping &map : maps)
         copy(op, map);
     }
@@ -163,11 +181,11 @@ private:
   }
 
   void copyLoad(memref::LoadOp load, IRMapping &map) {
-    SmallVector<Value> at = mapped(load.getIndices(), map);
-    if (at.empty() || load.getIndices().back() != lines.getInductionVar()) {
+    if (!isInRow(load.getIndices())) {
       builder.clone(*load, map);
       return;
     }
+    SmallVector<Value> at = mapped(load.getIndices(), map);
     VectorType type = vectorType(load.getType());
     Value base = load.getMemRef();
     Value row =
@@ -179,6 +197,11 @@ private:
   }
 
   void copyStore(memref::StoreOp store, IRMapping &map) {
+    if (!isInRow(store.getIndices())) {
+      if (&map == &maps.front())
+        builder.clone(*store, map);
+      return;
+    }
     SmallVector<Value> at = mapped(store.getIndices(), map);
     Value row = broadcast(map.lookupOrDefault(store.getValueToStore()));
     Value base = store.getMemRef();
@@ -186,6 +209,22 @@ private:
       vector::MaskedStoreOp::create(builder, loc, base, at, mask, row);
     else
       vector::StoreOp::create(builder, loc, row, base, at);
+  }
+
+  bool isInRow(ValueRange indices) {
+    return !indices.empty() && indices.back() == lines.getInductionVar();
+  }
+
+  /// One branch, for all vectors.
+  void copyBranch(scf::IfOp branch) {
+    auto copyRegion = [&](Region &region) {
+      if (!region.empty())
+        copy(region.front());
+    };
+    ifElse(
+        maps.front().lookupOrDefault(branch.getCondition()),
+        [&] { copyRegion(branch.getThenRegion()); },
+        [&] { copyRegion(branch.getElseRegion()); });
   }
 
   /// One loop, which carries what all vectors do.

@@ -16,7 +16,8 @@ bool areLanes(mlir::scf::ForOp lines);
 
 /// Runs independent loops (lower/Marks.h) in steps of vectors where all that
 /// they access lies in a row along them. Each line is computed in the order in
-/// which it was. Loops with branches or other accesses stay as they are.
+/// which it was. Loops with other accesses, or with branches that are not the
+/// same for all of them, stay as they are.
 /// `vectorBits` and `scalable` are those of bp-vectorize.
 void vectorizeLines(mlir::ModuleOp module, unsigned vectorBits, bool scalable);
 

@@ -111,3 +111,63 @@ func.func @part(%x: memref<8x?xf32>, %o: memref<8x?xf32>, %first: index, %end: i
   } {bp.independent}
   return
 }
+
+// -----
+
+// Where all lanes take one branch and store in one row; a report is made once.
+// CHECK-LABEL: func.func @branch
+// CHECK: scf.for %[[ROW:.*]] =
+// CHECK:   scf.for %[[AT:.*]] = {{.*}} step %c64
+// CHECK:     %[[BAD:.*]] = arith.cmpi uge
+// CHECK:     scf.if %[[BAD]] {
+// CHECK-NEXT:  memref.store %{{.*}}, %arg3[%c0] : memref<1xi32>
+// CHECK-NEXT: } else {
+// CHECK:       vector.load %arg1[%[[ROW]], %[[AT]]]
+// CHECK-COUNT-4: vector.store %{{.*}}, %arg2[%{{.*}}, %{{.*}}] : memref<64x228xf32>, vector<16xf32>
+// CHECK:     }
+// CHECK:   scf.for {{.*}} step %c16
+// CHECK:     scf.if
+// CHECK:       vector.maskedstore %arg2
+func.func @branch(%i: memref<8xi64>, %x: memref<8x228xf32>, %o: memref<64x228xf32>, %error: memref<1xi32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c228 = arith.constant 228 : index
+  %limit = arith.constant 64 : i64
+  %code = arith.constant 7 : i32
+  scf.for %row = %c0 to %c8 step %c1 {
+    scf.for %line = %c0 to %c228 step %c1 {
+      %e = memref.load %i[%row] : memref<8xi64>
+      %bad = arith.cmpi uge, %e, %limit : i64
+      scf.if %bad {
+        memref.store %code, %error[%c0] : memref<1xi32>
+      } else {
+        %at = arith.index_cast %e : i64 to index
+        %value = memref.load %x[%row, %line] : memref<8x228xf32>
+        memref.store %value, %o[%at, %line] : memref<64x228xf32>
+      }
+    } {bp.independent}
+  }
+  return
+}
+
+// -----
+
+// Each line takes a branch of its own.
+// CHECK-LABEL: func.func @branches
+// CHECK-NOT: vector
+// CHECK: return
+func.func @branches(%x: memref<100xf32>, %o: memref<100xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c100 = arith.constant 100 : index
+  %zero = arith.constant 0.0 : f32
+  scf.for %line = %c0 to %c100 step %c1 {
+    %e = memref.load %x[%line] : memref<100xf32>
+    %bad = arith.cmpf ugt, %e, %zero : f32
+    scf.if %bad {
+      memref.store %e, %o[%line] : memref<100xf32>
+    }
+  } {bp.independent}
+  return
+}
