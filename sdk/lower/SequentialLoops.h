@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // SequentialLoops.h: nests of scf.for over single elements that carry tensors.
-// Internal to Ordered.cpp and TopK.cpp.
+// Internal to Ordered.cpp, TopFew.cpp and TopK.cpp.
 #ifndef BACKPLANE_LOWER_SEQUENTIALLOOPS_H
 #define BACKPLANE_LOWER_SEQUENTIALLOOPS_H
 

@@ -4,8 +4,9 @@
 // root is the last of them; sorted at the end. A time of n log k at worst.
 //
 // Elements of up to 32 bits and their indices are one number of 64 bits, kept
-// where the indices go, whose order is that of the results.
-#include "sdk/lower/SequentialLoops.h"
+// where the indices go, whose order is that of the results. TopFew.cpp has what
+// keeps few of lines side by side.
+#include "sdk/lower/SortKey.h"
 
 #include "sdk/dialect/Convert.h"
 
@@ -34,41 +35,6 @@ Value standsBefore(ImplicitLocOpBuilder &b, Value x, Value y, bool largest,
   Value isNumber = compareFloats(b, arith::CmpFPredicate::ORD, y, y);
   return arith::OrIOp::create(b, above,
                               arith::AndIOp::create(b, isNan, isNumber));
-}
-
-/// A word whose unsigned order is that of floats: NaN above all and equal, both
-/// zeros equal.
-Value wordOfFloat(ImplicitLocOpBuilder &b, Value x) {
-  Type i32 = b.getI32Type();
-  auto word = [&](int64_t value) -> Value {
-    return arith::ConstantOp::create(b, b.getIntegerAttr(i32, value));
-  };
-  auto is = [&](arith::CmpIPredicate kind, Value a, int64_t c) -> Value {
-    return arith::CmpIOp::create(b, kind, a, word(c));
-  };
-  auto choose = [&](Value condition, Value yes, Value no) -> Value {
-    return arith::SelectOp::create(b, condition, yes, no);
-  };
-  Value bits = arith::BitcastOp::create(b, i32, x);
-  Value size = arith::AndIOp::create(b, bits, word(INT32_MAX));
-  Value isZero = is(arith::CmpIPredicate::eq, size, 0);
-  bits = choose(isZero, word(0), bits);
-  // Negative ones are turned around.
-  Value sign = is(arith::CmpIPredicate::slt, bits, 0);
-  Value mask = choose(sign, word(-1), word(INT32_MIN));
-  Value isNan = is(arith::CmpIPredicate::ugt, size, 0x7f800000);
-  return choose(isNan, word(-1), arith::XOrIOp::create(b, bits, mask));
-}
-
-/// The same of integers of up to 32 bits.
-Value wordOfInteger(ImplicitLocOpBuilder &b, Value x, bool isUnsigned) {
-  Type i32 = b.getI32Type();
-  if (isUnsigned)
-    return x.getType() == i32 ? x : arith::ExtUIOp::create(b, i32, x);
-  if (x.getType() != i32)
-    x = arith::ExtSIOp::create(b, i32, x);
-  Value lowest = arith::ConstantIntOp::create(b, INT32_MIN, 32);
-  return arith::XOrIOp::create(b, x, lowest);
 }
 
 /// Whether an element and its index fit 64 bits. Symbols are words.
@@ -124,9 +90,7 @@ private:
   /// stands before the other.
   Value keyOf(ImplicitLocOpBuilder &b, Value stored, Value number) {
     Value computed = load(b, stored, element);
-    Value word = element.isFloat()
-                     ? wordOfFloat(b, computed)
-                     : wordOfInteger(b, computed, element.isUnsigned);
+    Value word = wordOf(b, computed, element);
     if (!largest())
       word = inverted(b, word);
     Value high = arith::ShLIOp::create(
@@ -135,11 +99,6 @@ private:
     // Of equals the first index comes first.
     Value low = arith::ConstantIntOp::create(b, UINT32_MAX, 64);
     return arith::OrIOp::create(b, high, arith::SubIOp::create(b, low, number));
-  }
-  static Value inverted(ImplicitLocOpBuilder &b, Value word) {
-    Value all =
-        arith::ConstantOp::create(b, b.getIntegerAttr(word.getType(), -1));
-    return arith::XOrIOp::create(b, word, all);
   }
   /// The index in a key.
   static Value indexOf(ImplicitLocOpBuilder &b, Value key) {
@@ -381,6 +340,11 @@ Value depthOf(ImplicitLocOpBuilder &b, Value count) {
 } // namespace
 
 LogicalResult lower::lowerTopK(Lowering &lowering, TopKOp op) {
+  if (std::optional<Values> few = selectFew(lowering, op)) {
+    lowering.setTensor(op->getResult(0), (*few)[0]);
+    lowering.setTensor(op->getResult(1), (*few)[1]);
+    return success();
+  }
   ImplicitLocOpBuilder &builder = lowering.builder;
   Type type = op.getX().getType();
   auto axis = size_t(op.getAxis());

@@ -54,6 +54,45 @@ func.func @top_k(%x: tensor<9xf32>) -> (tensor<2xf32>, tensor<2xi64>) {
   return %0#0, %0#1 : tensor<2xf32>, tensor<2xi64>
 }
 
+// Few of lines that lie side by side are numbers in registers: each element
+// goes through all of them, without a branch.
+// CHECK-LABEL: func.func @top_k_few
+// CHECK:         scf.for
+// CHECK:           scf.for
+// CHECK:             %[[KEYS:.*]]:2 = scf.for {{.*}} iter_args(%[[A:.*]] = %c0_i64, %[[B:.*]] = %c0_i64) -> (i64, i64)
+// CHECK:               tensor.extract %arg0
+// CHECK:               %[[ABOVE:.*]] = arith.cmpi ugt, %[[A]], %[[KEY:.*]] : i64
+// CHECK:               %[[FIRST:.*]] = arith.select %[[ABOVE]], %[[A]], %[[KEY]]
+// CHECK:               %[[NEXT:.*]] = arith.select %[[ABOVE]], %[[KEY]], %[[A]]
+// CHECK:               arith.cmpi ugt, %[[B]], %[[NEXT]] : i64
+// CHECK:               scf.yield %[[FIRST]]
+// CHECK-NOT:         tensor.extract
+// CHECK:             arith.shrui %[[KEYS]]#0, %c32_i64
+// CHECK-COUNT-4:     tensor.insert
+// CHECK:           {bp.independent}
+// CHECK:         {bp.independent}
+// CHECK:         return
+func.func @top_k_few(%x: tensor<4x9x16xf32>) -> (tensor<4x2x16xf32>, tensor<4x2x16xi64>) {
+  %0:2 = bp.top_k %x {axis = 1 : i64, k = #bp.dims<["2"]>, largest = false} : (tensor<4x9x16xf32>) -> (tensor<4x2x16xf32>, tensor<4x2x16xi64>)
+  return %0#0, %0#1 : tensor<4x2x16xf32>, tensor<4x2x16xi64>
+}
+
+// Many, or few lines side by side, are heaps.
+// CHECK-LABEL: func.func @top_k_many
+// CHECK:         arith.cmpi ult, {{.*}} : i64
+// CHECK:         return
+func.func @top_k_many(%x: tensor<32x16xf32>) -> (tensor<9x16xf32>, tensor<9x16xi64>) {
+  %0:2 = bp.top_k %x {axis = 0 : i64, k = #bp.dims<["9"]>, largest = true} : (tensor<32x16xf32>) -> (tensor<9x16xf32>, tensor<9x16xi64>)
+  return %0#0, %0#1 : tensor<9x16xf32>, tensor<9x16xi64>
+}
+// CHECK-LABEL: func.func @top_k_narrow
+// CHECK:         arith.cmpi ult, {{.*}} : i64
+// CHECK:         return
+func.func @top_k_narrow(%x: tensor<32x4xf32>) -> (tensor<2x4xf32>, tensor<2x4xi64>) {
+  %0:2 = bp.top_k %x {axis = 0 : i64, k = #bp.dims<["2"]>, largest = true} : (tensor<32x4xf32>) -> (tensor<2x4xf32>, tensor<2x4xi64>)
+  return %0#0, %0#1 : tensor<2x4xf32>, tensor<2x4xi64>
+}
+
 // Elements of 64 bits stay apart from their indices.
 // CHECK-LABEL: func.func @top_k_wide
 // CHECK-NOT:     arith.shli
