@@ -249,16 +249,21 @@ ValueId resizeAxis(Node &node, ValueId x, const ResizeMode &mode,
   return resizeSymbolic(node, x, mode, plan);
 }
 
-/// Resizes axis by axis, but all axes that only repeat elements at once.
+/// Resizes axis by axis, but at once all that only repeat elements, and all
+/// that are means of pairs.
 ValueId resizeAxes(Node &node, ValueId x, const ResizeMode &mode,
                    const std::vector<AxisPlan> &plans) {
   std::vector<int64_t> factors(node.type(x).rank(), 1);
   std::vector<AxisPlan> rest;
+  std::vector<size_t> halves;
   for (const AxisPlan &plan : plans)
-    if (std::optional<int64_t> factor = repeatFactor(mode, plan))
+    if (isMeanOfPairs(mode, plan))
+      halves.push_back(plan.axis);
+    else if (std::optional<int64_t> factor = repeatFactor(mode, plan))
       factors[plan.axis] = *factor;
     else
       rest.push_back(plan);
+  x = meansOfPairs(node, x, halves);
   for (const AxisPlan &plan : rest)
     if (node.ok())
       x = resizeAxis(node, x, mode, plan);

@@ -25,6 +25,12 @@ struct AxisPlan {
   Dim rest = 0;     ///< not 0 where that is no whole number; of a symbolic axis
 };
 
+/// Whether each element of the axis is the mean of two that no other has.
+bool isMeanOfPairs(const ResizeMode &mode, const AxisPlan &plan);
+
+/// Takes the mean of pairs along these axes.
+ValueId meansOfPairs(Node &node, ValueId x, const std::vector<size_t> &axes);
+
 /// Resizes an axis whose sizes are not both known at import: positions and
 /// weights are computed by the call, in f32 with the steps of those that are.
 ValueId resizeSymbolic(Node &node, ValueId x, const ResizeMode &mode,

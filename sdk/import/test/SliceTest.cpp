@@ -280,6 +280,26 @@ TEST(OnnxResize, LinearIsAWeightedSum) {
             "gather mul gather mul compare select add -> f32[1, 4, 4]");
 }
 
+std::string halved(const char *height, const char *coordinates) {
+  ModelBuilder model(18);
+  model.input("x", {"n", "3", height, "6"}).output("y");
+  model.floats("s", {4}, {1, 1, 0.5f, 0.5f});
+  model.node("Resize", {"x", "", "s"}, {"y"})
+      .s("mode", "linear")
+      .s("coordinate_transformation_mode", coordinates);
+  return summary(model.import());
+}
+
+TEST(OnnxResize, HalvesAreMeansOfPairs) {
+  EXPECT_EQ(halved("4", "half_pixel"), "mul pool -> f32[n, 3, 2, 3]");
+  EXPECT_EQ(halved("4", "pytorch_half_pixel"), "mul pool -> f32[n, 3, 2, 3]");
+  // The only element of an axis is the first one here.
+  EXPECT_EQ(halved("2", "pytorch_half_pixel"),
+            "mul pool gather mul gather mul compare select add -> "
+            "f32[n, 3, 1, 3]");
+  EXPECT_EQ(halved("4", "asymmetric").find("pool"), std::string::npos);
+}
+
 TEST(OnnxResize, SymbolicSizesRepeat) {
   EXPECT_EQ(summary(resized("h", "nearest", {1, 2, 1}, {})),
             "reshape -> f32[1, 2*h, 4]");
