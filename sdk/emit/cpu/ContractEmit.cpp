@@ -307,7 +307,9 @@ void emitContraction(OpBuilder &builder, const Contraction &contraction,
   if (readsBytes(c, vnni, machine.width))
     std::swap(c.blockOfB, c.blockToPack);
   std::optional<ImageTile> image;
-  if (vnni.block == 1 && !machine.width.scalable)
+  bool packsInOrder =
+      !vnni.narrow || (vnni.narrow.isInteger() && vnni.block == 1);
+  if (packsInOrder && !machine.width.scalable)
     image = matchImageTile(c, vnni.perLane);
   VectorBuilder b(builder, c.op.getLoc(), machine.width);
   if (isTransposed(c, staticProduct(c.n, sizes), image, machine) &&

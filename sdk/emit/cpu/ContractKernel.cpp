@@ -100,14 +100,16 @@ SmallVector<Value> MicroKernel::loadBytes(const Source &fromB, Value row,
                                           int64_t vectors) {
   SmallVector<Value> result;
   Value block;
-  for (int64_t v = 0; c.depthOfBlock > 1 && v < vectors; ++v)
-    result.push_back(
-        narrow.loadLanes(fromB.memref, add(row, vectorOfB(fromB, v))));
-  for (int64_t v = 0; c.depthOfBlock == 1 && v < vectors; ++v) {
+  for (int64_t v = 0; v < vectors; ++v) {
+    Value at = add(row, vectorOfB(fromB, v));
+    if (c.depthOfBlock > 1) {
+      result.push_back(narrow.loadLanes(fromB.memref, at));
+      continue;
+    }
     int64_t column = v * width.count % c.blockOfB;
     if (column == 0)
-      block = loadContiguous(fromB.memref, add(row, vectorOfB(fromB, v)),
-                             Value(), VectorWidth(stepK() * c.blockOfB));
+      block = loadContiguous(fromB.memref, at, Value(),
+                             VectorWidth(stepK() * c.blockOfB));
     result.push_back(narrow.lanesOfBlock(block, column));
   }
   return result;
