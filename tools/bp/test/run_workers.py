@@ -399,6 +399,30 @@ def full_disk(suite):
                         and "HALF" not in result.stdout, everything)
 
 
+# Killed before a file is whole, on a file system that has no files without names.
+KILLED_WHILE_STORING = """#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int fsync(int fd) { return raise(SIGKILL) + fd; }
+int open(const char *path, int flags, ...) {
+  va_list rest;
+  va_start(rest, flags);
+  int mode = flags & O_CREAT ? va_arg(rest, int) : 0;
+  va_end(rest);
+  if ((flags & O_TMPFILE) == O_TMPFILE) {
+    errno = EOPNOTSUPP;
+    return -1;
+  }
+  return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+int open64(const char *, int, ...) __attribute__((alias("open")));
+"""
+
+
 def killed_while_storing(suite):
     """What a worker or a tool that is killed has left in a cache goes later."""
     folder = suite.folder
@@ -407,9 +431,7 @@ def killed_while_storing(suite):
     if not compiler:
         suite.skipped += 1
         return
-    (folder / "kill.c").write_text("#include <signal.h>\n"
-                                   "int fsync(int fd) { return raise(SIGKILL) + fd; }\n",
-                                   encoding="utf-8")
+    (folder / "kill.c").write_text(KILLED_WHILE_STORING, encoding="utf-8")
     subprocess.run([compiler, "-shared", "-fPIC", "-o", "kill.so", "kill.c"], cwd=folder,
                    check=True)
     config = json.loads((folder / "workers.json").read_text(encoding="utf-8"))
