@@ -106,6 +106,12 @@ bool isWeightOfBytes(mlir::Operation *op);
 /// Whether it is one of these two.
 bool widensBytes(mlir::Operation *op);
 
+/// Element i of a weight of 8-bit integers or i32.
+int32_t elementOf(const backplane::Weight &weight, size_t i);
+/// The narrowest 8-bit type that holds all elements of such a weight; none:
+/// they need more.
+std::optional<backplane::DType> byteFor(const backplane::Weight &weight);
+
 /// Where the left factor of a product is an 8-bit integer less one zero point
 /// for all, and the right one a weight: the zero point times the sums of the
 /// weight is subtracted from the product. Returns the contraction that is there

@@ -58,17 +58,16 @@ std::optional<ValueBounds> boundsOf(Value value) {
                         : ValueBounds{a->low + b->low, a->high + b->high};
 }
 
-int32_t word(const backplane::Weight &weight, size_t index) {
-  int32_t result;
-  std::memcpy(&result, weight.data.data() + 4 * index, 4);
-  return result;
+/// Elements of a weight of 8-bit integers or i32.
+size_t countOf(const backplane::Weight &weight) {
+  return weight.data.size() * 8 / size_t(bitWidth(weight.type.dtype));
 }
 
 ValueBounds boundsOf(const backplane::Weight &weight) {
   ValueBounds range{0, 0};
-  for (size_t i = 0; i < weight.data.size() / 4; ++i) {
-    range.low = std::min<int64_t>(range.low, word(weight, i));
-    range.high = std::max<int64_t>(range.high, word(weight, i));
+  for (size_t i = 0; i < countOf(weight); ++i) {
+    range.low = std::min<int64_t>(range.low, elementOf(weight, i));
+    range.high = std::max<int64_t>(range.high, elementOf(weight, i));
   }
   return range;
 }
@@ -101,14 +100,14 @@ struct Narrowing {
 
 FailureOr<Value> Narrowing::narrowWeight(WeightOp op) {
   const backplane::Weight *weight = pool.find(std::string_view(op.getId()));
-  auto dtype = weight ? byteFor(boundsOf(*weight)) : std::nullopt;
+  auto dtype = weight ? bp::byteFor(*weight) : std::nullopt;
   if (!dtype)
     return Value();
   backplane::TensorType type = *toTensorType(op.getType());
   type.dtype = *dtype;
-  backplane::Bytes bytes(weight->data.size() / 4);
+  backplane::Bytes bytes(countOf(*weight));
   for (size_t i = 0; i < bytes.size(); ++i)
-    bytes[i] = uint8_t(word(*weight, i));
+    bytes[i] = uint8_t(elementOf(*weight, i));
   auto narrow = addWeight(builder, op, type, std::move(bytes), pool);
   if (Attribute device = op->getAttr(deviceAttr); device && succeeded(narrow))
     narrow->getDefiningOp()->setAttr(deviceAttr, device);
@@ -135,6 +134,20 @@ LogicalResult Narrowing::run(OpOperand &factor) {
 }
 
 } // namespace
+
+int32_t bp::elementOf(const backplane::Weight &weight, size_t i) {
+  if (weight.type.dtype == backplane::DType::I8)
+    return int8_t(weight.data[i]);
+  if (weight.type.dtype == backplane::DType::U8)
+    return weight.data[i];
+  int32_t word;
+  std::memcpy(&word, weight.data.data() + 4 * i, 4);
+  return word;
+}
+
+std::optional<backplane::DType> bp::byteFor(const backplane::Weight &weight) {
+  return ::byteFor(boundsOf(weight));
+}
 
 static bool readsIntegers(Operation *op) {
   auto conv = dyn_cast<ConvOp>(op);

@@ -28,16 +28,6 @@ WeightOp weightOf(Value factor) {
   return factor.getDefiningOp<WeightOp>();
 }
 
-int32_t elementOf(const backplane::Weight &weight, size_t i) {
-  if (weight.type.dtype == backplane::DType::I8)
-    return int8_t(weight.data[i]);
-  if (weight.type.dtype == backplane::DType::U8)
-    return weight.data[i];
-  int32_t word;
-  std::memcpy(&word, weight.data.data() + 4 * i, 4);
-  return word;
-}
-
 /// (x - zero) times a weight: [k, n] of a matmul, [n, k…] of a conv.
 struct Product {
   Operation *contraction;
@@ -107,15 +97,6 @@ std::optional<Product> match(Operation *op, backplane::WeightPool &pool) {
 
 bool isUnsigned(Value bytes) {
   return getElementTypeOrSelf(bytes.getType()).isUnsignedInteger();
-}
-
-/// Whether each element of the weight fits a signed byte.
-bool isSigned(const backplane::Weight &weight) {
-  auto count = size_t(*weight.type.elementCount().constant());
-  return llvm::all_of(llvm::seq(count), [&](size_t i) {
-    int32_t element = elementOf(weight, i);
-    return element >= -128 && element <= 127;
-  });
 }
 
 /// The sum of each column, times the zero point where that is known.
@@ -289,7 +270,8 @@ FailureOr<Operation *> bp::moveZeroPoint(Operation *contraction,
     return contraction;
   bool isDifference = isa<SubOp>(contraction->getOperand(0).getDefiningOp());
   bool makeUnsigned = preferUnsigned && !isUnsigned(product->bytes) &&
-                      !product->zero && isSigned(*product->weight);
+                      !product->zero &&
+                      byteFor(*product->weight) == backplane::DType::I8;
   if (!isDifference && !makeUnsigned)
     return contraction;
   return rewrite(*product, makeUnsigned, pool);

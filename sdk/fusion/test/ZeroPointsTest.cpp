@@ -49,6 +49,25 @@ std::array<int32_t, 2> correctionsIn(const backplane::WeightPool &pool) {
   return corrections;
 }
 
+/// The dispatches that are formed of imageTimes, for a target that fuses so.
+struct Formed {
+  Formed(const std::string &low, uint32_t fusion,
+         const std::string &byte = "ui8") {
+    context.loadDialect<bp::BpDialect, func::FuncDialect>();
+    std::string id = *pool.add({backplane::DType::I8, {2, 1, 2, 2}},
+                               backplane::Bytes{1, 2, 3, 4, 255, 254, 7, 0});
+    module = parseSourceString<ModuleOp>(imageTimes(id, low, byte), &context);
+    bp::FusionOptions options;
+    options.fusion = fusion;
+    isGood = module && succeeded(bp::formDispatches(*module, options, pool));
+  }
+
+  MLIRContext context;
+  backplane::WeightPool pool;
+  OwningOpRef<ModuleOp> module;
+  bool isGood;
+};
+
 class ZeroPoints : public testing::TestWithParam<const char *> {};
 
 } // namespace
@@ -56,27 +75,18 @@ class ZeroPoints : public testing::TestWithParam<const char *> {};
 // The sums of the weight, times the zero point, come off the product; padding
 // is the zero point.
 TEST_P(ZeroPoints, OfImagesAreBehindTheProduct) {
-  MLIRContext context;
-  context.loadDialect<bp::BpDialect, func::FuncDialect>();
-  backplane::WeightPool pool;
-  std::string id = *pool.add({backplane::DType::I8, {2, 1, 2, 2}},
-                             backplane::Bytes{1, 2, 3, 4, 255, 254, 7, 0});
-  auto module =
-      parseSourceString<ModuleOp>(imageTimes(id, GetParam()), &context);
-  ASSERT_TRUE(module);
-  bp::FusionOptions options;
-  options.fusion = BP_FUSE_WIDENING;
-  ASSERT_TRUE(succeeded(bp::formDispatches(*module, options, pool)));
+  Formed f(GetParam(), BP_FUSE_WIDENING);
+  ASSERT_TRUE(f.isGood);
   unsigned pads = 0, convs = 0;
-  module->walk([&](bp::PadOp) { ++pads; });
-  module->walk([&](bp::ConvOp op) {
+  f.module->walk([&](bp::PadOp) { ++pads; });
+  f.module->walk([&](bp::ConvOp op) {
     ++convs;
     EXPECT_EQ(op.getLow(), (ArrayRef<int64_t>{0, 0}));
     EXPECT_TRUE(isa<bp::CastOp>(op->getOperand(0).getDefiningOp()));
   });
   EXPECT_EQ(convs, 1u);
   EXPECT_EQ(pads, GetParam() == std::string("0") ? 0u : 1u);
-  EXPECT_EQ(correctionsIn(pool),
+  EXPECT_EQ(correctionsIn(f.pool),
             (std::array<int32_t, 2>{3 * (1 + 2 + 3 + 4), 3 * (-1 - 2 + 7)}));
 }
 
@@ -84,18 +94,9 @@ TEST_P(ZeroPoints, OfImagesAreBehindTheProduct) {
 // point.
 TEST(ZeroPointSigns, SignedImagesBecomeUnsigned) {
   for (bool mixed : {false, true}) {
-    MLIRContext context;
-    context.loadDialect<bp::BpDialect, func::FuncDialect>();
-    backplane::WeightPool pool;
-    std::string id = *pool.add({backplane::DType::I8, {2, 1, 2, 2}},
-                               backplane::Bytes{1, 2, 3, 4, 255, 254, 7, 0});
-    auto module =
-        parseSourceString<ModuleOp>(imageTimes(id, "1", "i8"), &context);
-    ASSERT_TRUE(module);
-    bp::FusionOptions options;
-    options.fusion = BP_FUSE_WIDENING | (mixed ? BP_FUSE_MIXED_SIGNS : 0);
-    ASSERT_TRUE(succeeded(bp::formDispatches(*module, options, pool)));
-    module->walk([&](bp::ConvOp op) {
+    Formed f("1", BP_FUSE_WIDENING | (mixed ? BP_FUSE_MIXED_SIGNS : 0), "i8");
+    ASSERT_TRUE(f.isGood);
+    f.module->walk([&](bp::ConvOp op) {
       auto widening = op.getX().getDefiningOp<bp::CastOp>();
       ASSERT_TRUE(widening);
       EXPECT_EQ(
@@ -103,7 +104,7 @@ TEST(ZeroPointSigns, SignedImagesBecomeUnsigned) {
           mixed);
     });
     int32_t zero = mixed ? 131 : 3;
-    EXPECT_EQ(correctionsIn(pool),
+    EXPECT_EQ(correctionsIn(f.pool),
               (std::array<int32_t, 2>{zero * 10, zero * 4}));
   }
 }
