@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SortKey.h: elements as words whose unsigned order is that of top_k. Internal
-// to TopK.cpp and TopFew.cpp.
+// SortKey.h: elements as words whose unsigned order is that of top_k, and the
+// way that top_k of few takes. Internal to TopK.cpp and TopFew.cpp.
 #ifndef BACKPLANE_LOWER_SORTKEY_H
 #define BACKPLANE_LOWER_SORTKEY_H
 
@@ -10,6 +10,9 @@
 #include <optional>
 
 namespace bp::lower {
+
+/// A constant word.
+Value word(ImplicitLocOpBuilder &b, int64_t value);
 
 /// A word whose unsigned order is that of the elements as they are computed
 /// with, of up to 32 bits: of floats NaN above all and equal, both zeros equal.

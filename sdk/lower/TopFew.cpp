@@ -17,40 +17,6 @@ constexpr int64_t kFew = 8;
 /// Lines side by side, at least.
 constexpr int64_t kLines = 8;
 
-Value word(ImplicitLocOpBuilder &b, int64_t value) {
-  return arith::ConstantOp::create(b, b.getIntegerAttr(b.getI32Type(), value));
-}
-
-Value is(ImplicitLocOpBuilder &b, arith::CmpIPredicate kind, Value a,
-         int64_t c) {
-  return arith::CmpIOp::create(b, kind, a, word(b, c));
-}
-
-Value choose(ImplicitLocOpBuilder &b, Value condition, Value yes, Value no) {
-  return arith::SelectOp::create(b, condition, yes, no);
-}
-
-Value wordOfFloat(ImplicitLocOpBuilder &b, Value x) {
-  Value bits = arith::BitcastOp::create(b, b.getI32Type(), x);
-  Value size = arith::AndIOp::create(b, bits, word(b, INT32_MAX));
-  Value isZero = is(b, arith::CmpIPredicate::eq, size, 0);
-  bits = choose(b, isZero, word(b, 0), bits);
-  // Negative ones are turned around.
-  Value sign = is(b, arith::CmpIPredicate::slt, bits, 0);
-  Value mask = choose(b, sign, word(b, -1), word(b, INT32_MIN));
-  Value isNan = is(b, arith::CmpIPredicate::ugt, size, 0x7f800000);
-  return choose(b, isNan, word(b, -1), arith::XOrIOp::create(b, bits, mask));
-}
-
-Value wordOfInteger(ImplicitLocOpBuilder &b, Value x, bool isUnsigned) {
-  Type i32 = b.getI32Type();
-  if (isUnsigned)
-    return x.getType() == i32 ? x : arith::ExtUIOp::create(b, i32, x);
-  if (x.getType() != i32)
-    x = arith::ExtSIOp::create(b, i32, x);
-  return arith::XOrIOp::create(b, x, word(b, INT32_MIN));
-}
-
 /// The numbers of an op that keeps few.
 struct Few {
   int64_t size, kept;
@@ -95,8 +61,8 @@ public:
   }
 
 private:
-  static Value wide(ImplicitLocOpBuilder &b, Value word) {
-    return arith::ExtUIOp::create(b, b.getI64Type(), word);
+  static Value wide(ImplicitLocOpBuilder &b, Value narrow) {
+    return arith::ExtUIOp::create(b, b.getI64Type(), narrow);
   }
   static Value low(ImplicitLocOpBuilder &b, Value key) {
     return arith::TruncIOp::create(b, b.getI32Type(), key);
@@ -108,18 +74,18 @@ private:
   Value keyAt(ImplicitLocOpBuilder &b, ValueRange line, Value at) {
     Value stored = extract(b, x, with(line, size_t(op.getAxis()), at));
     Value computed = load(b, stored, element);
-    Value word = wordOf(b, computed, element);
+    Value ordered = wordOf(b, computed, element);
     if (!op.getLargest())
-      word = inverted(b, word);
+      ordered = inverted(b, ordered);
     Value number = arith::IndexCastOp::create(b, b.getI64Type(), at);
     Value left = arith::SubIOp::create(b, constant(b, INT32_MAX), number);
     Value key = arith::OrIOp::create(
-        b, arith::ShLIOp::create(b, wide(b, word), constant(b, 32)),
+        b, arith::ShLIOp::create(b, wide(b, ordered), constant(b, 32)),
         arith::ShLIOp::create(b, left, constant(b, 1)));
     if (!element.isFloat())
       return key;
     Value bits = arith::BitcastOp::create(b, b.getI32Type(), computed);
-    Value sign = arith::ShRUIOp::create(b, bits, lower::word(b, 31));
+    Value sign = arith::ShRUIOp::create(b, bits, word(b, 31));
     return arith::OrIOp::create(b, key, wide(b, sign));
   }
 
@@ -129,8 +95,8 @@ private:
     for (Value kept : keys) {
       Value above =
           arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, kept, key);
-      next.push_back(choose(b, above, kept, key));
-      key = choose(b, above, key, kept);
+      next.push_back(arith::SelectOp::create(b, above, kept, key));
+      key = arith::SelectOp::create(b, above, key, kept);
     }
     return next;
   }
@@ -141,7 +107,7 @@ private:
       high = inverted(b, high);
     Value value = elementOfWord(b, high, element);
     if (element.isFloat()) {
-      Value sign = arith::ShLIOp::create(b, low(b, key), lower::word(b, 31));
+      Value sign = arith::ShLIOp::create(b, low(b, key), word(b, 31));
       Value bits = arith::BitcastOp::create(b, b.getI32Type(), value);
       value = arith::BitcastOp::create(b, value.getType(),
                                        arith::OrIOp::create(b, bits, sign));
@@ -150,8 +116,8 @@ private:
   }
 
   static Value numberOf(ImplicitLocOpBuilder &b, Value key) {
-    Value left = arith::ShRUIOp::create(b, low(b, key), lower::word(b, 1));
-    return wide(b, arith::SubIOp::create(b, lower::word(b, INT32_MAX), left));
+    Value left = arith::ShRUIOp::create(b, low(b, key), word(b, 1));
+    return wide(b, arith::SubIOp::create(b, word(b, INT32_MAX), left));
   }
 
   TopKOp op;
@@ -161,32 +127,6 @@ private:
 };
 
 } // namespace
-
-Value wordOf(ImplicitLocOpBuilder &b, Value computed, const Element &element) {
-  return element.isFloat() ? wordOfFloat(b, computed)
-                           : wordOfInteger(b, computed, element.isUnsigned);
-}
-
-Value elementOfWord(ImplicitLocOpBuilder &b, Value value,
-                    const Element &element) {
-  if (element.isFloat()) {
-    Value positive = is(b, arith::CmpIPredicate::slt, value, 0);
-    Value mask = choose(b, positive, word(b, INT32_MIN), word(b, -1));
-    return arith::BitcastOp::create(b, b.getF32Type(),
-                                    arith::XOrIOp::create(b, value, mask));
-  }
-  if (!element.isUnsigned)
-    value = arith::XOrIOp::create(b, value, word(b, INT32_MIN));
-  return element.compute == b.getI32Type()
-             ? value
-             : arith::TruncIOp::create(b, element.compute, value);
-}
-
-Value inverted(ImplicitLocOpBuilder &b, Value word) {
-  Value all =
-      arith::ConstantOp::create(b, b.getIntegerAttr(word.getType(), -1));
-  return arith::XOrIOp::create(b, word, all);
-}
 
 std::optional<Values> selectFew(Lowering &lowering, TopKOp op) {
   Type type = op.getX().getType(), kept = op->getResult(0).getType();
