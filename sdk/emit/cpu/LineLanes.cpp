@@ -19,6 +19,11 @@ namespace {
 /// Vectors side by side: as many chains of ops that wait for each other.
 constexpr int64_t kVectors = 4;
 
+/// Whether an access lies in a row along the loop.
+bool isInRow(ValueRange indices, scf::ForOp lines) {
+  return !indices.empty() && indices.back() == lines.getInductionVar();
+}
+
 /// Finds whether the iterations of a loop can be lanes.
 class LineCheck {
 public:
@@ -57,7 +62,7 @@ private:
   bool checkLoad(memref::LoadOp load) {
     if (!isAccess(load.getMemRefType(), load.getIndices()))
       return false;
-    if (isInRow(load.getIndices()))
+    if (isInRow(load.getIndices(), lines))
       vary(load.getResult());
     return true;
   }
@@ -66,7 +71,7 @@ private:
     if (!isAccess(store.getMemRefType(), store.getIndices()))
       return false;
     // All lanes store one value at one place, as a report is.
-    if (!isInRow(store.getIndices()))
+    if (!isInRow(store.getIndices(), lines))
       return !isVarying()(store.getValueToStore());
     stores = true;
     note(store.getValueToStore().getType());
@@ -95,15 +100,11 @@ private:
     return check(*loop.getBody());
   }
 
-  bool isInRow(ValueRange indices) {
-    return !indices.empty() && indices.back() == lines.getInductionVar();
-  }
-
   /// Whether an access is of one element for all lanes, or of a row of them.
   bool isAccess(MemRefType type, ValueRange indices) {
     if (!type.getElementType().isIntOrFloat())
       return false;
-    if (!isInRow(indices))
+    if (!isInRow(indices, lines))
       return llvm::none_of(indices, isVarying());
     return type.isLastDimUnitStride() &&
            llvm::none_of(indices.drop_back(), isVarying());
@@ -181,7 +182,7 @@ private:
   }
 
   void copyLoad(memref::LoadOp load, IRMapping &map) {
-    if (!isInRow(load.getIndices())) {
+    if (!isInRow(load.getIndices(), lines)) {
       builder.clone(*load, map);
       return;
     }
@@ -197,7 +198,7 @@ private:
   }
 
   void copyStore(memref::StoreOp store, IRMapping &map) {
-    if (!isInRow(store.getIndices())) {
+    if (!isInRow(store.getIndices(), lines)) {
       if (&map == &maps.front())
         builder.clone(*store, map);
       return;
@@ -209,10 +210,6 @@ private:
       vector::MaskedStoreOp::create(builder, loc, base, at, mask, row);
     else
       vector::StoreOp::create(builder, loc, row, base, at);
-  }
-
-  bool isInRow(ValueRange indices) {
-    return !indices.empty() && indices.back() == lines.getInductionVar();
   }
 
   /// One branch, for all vectors.
