@@ -8,6 +8,7 @@
 #include "sdk/dialect/Attributes.h"
 #include "sdk/emit/common/Dispatch.h"
 #include "sdk/emit/common/Passes.h"
+#include "sdk/emit/cpu/MergeLoops.h"
 #include "sdk/emit/cpu/TileSizes.h"
 #include "sdk/lower/ExpandPads.h"
 
@@ -64,49 +65,6 @@ static Operation *findRoot(func::FuncOp func) {
     root = source;
   }
   return root;
-}
-
-/// Loops that are next to each other in every operand, and of one kind, are
-/// one loop.
-static SmallVector<ReassociationIndices> mergedLoops(linalg::GenericOp op) {
-  auto types = op.getIteratorTypesArray();
-  auto together = [&](unsigned a, unsigned b) {
-    if (types[a] != types[b])
-      return false;
-    for (AffineMap map : op.getIndexingMapsArray()) {
-      auto first = map.getResultPosition(getAffineDimExpr(a, op.getContext()));
-      auto second = map.getResultPosition(getAffineDimExpr(b, op.getContext()));
-      if (first.has_value() != second.has_value() ||
-          (first && *first + 1 != *second))
-        return false;
-    }
-    return true;
-  };
-  SmallVector<ReassociationIndices> groups;
-  for (unsigned i = 0; i < op.getNumLoops(); ++i) {
-    if (!groups.empty() && together(groups.back().back(), i))
-      groups.back().push_back(i);
-    else
-      groups.push_back({int64_t(i)});
-  }
-  return groups;
-}
-
-static Operation *mergeLoops(RewriterBase &rewriter, Operation *root) {
-  auto op = dyn_cast<linalg::GenericOp>(root);
-  if (!op || op.hasIndexSemantics() ||
-      !llvm::all_of(op.getIndexingMapsArray(),
-                    [](AffineMap map) { return map.isProjectedPermutation(); }))
-    return root;
-  SmallVector<ReassociationIndices> groups = mergedLoops(op);
-  if (groups.size() == op.getNumLoops())
-    return root;
-  rewriter.setInsertionPoint(op);
-  auto collapsed = linalg::collapseOpIterationDims(op, groups, rewriter);
-  if (failed(collapsed))
-    return root;
-  rewriter.replaceOp(op, collapsed->results);
-  return collapsed->collapsedOp;
 }
 
 static LogicalResult tile(RewriterBase &rewriter, Operation *root,

@@ -12,6 +12,7 @@
 #include "sdk/emit/cpu/LaneTranspose.h"
 #include "sdk/emit/cpu/LaneWindow.h"
 #include "sdk/emit/cpu/LineLanes.h"
+#include "sdk/emit/cpu/MergeLoops.h"
 #include "sdk/emit/cpu/UseMarks.h"
 #include "sdk/emit/cpu/VectorBody.h"
 
@@ -179,7 +180,7 @@ void VectorizePass::vectorizeGeneric() {
   getOperation().walk([&](linalg::GenericOp op) { ops.push_back(op); });
   for (linalg::GenericOp op : ops)
     if (!vectorizeWindow(op, vectorBits, permute))
-      vectorize(op, vectorBits, scalable, comparesMaxima);
+      vectorize(mergeContiguousLoops(op), vectorBits, scalable, comparesMaxima);
 }
 
 /// The memref without its last axes of one element, if it has such axes.

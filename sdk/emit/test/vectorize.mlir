@@ -205,3 +205,42 @@ func.func @inner_unit(%x: memref<256x1x1xf32>, %o: memref<264x1x1xf32>) {
       outs(%part : memref<256x1x1xf32, strided<[1, 1, 1], offset: 5>>)
   return
 }
+
+// -----
+
+#planes = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+#kept = affine_map<(d0, d1, d2) -> (d0)>
+
+// Axes that lie one after the other in memory are one loop.
+// CHECK-LABEL: func.func @planes
+// CHECK: memref.collapse_shape {{.*}} : memref<64x7x7xf32{{.*}}> into memref<64x49xf32
+// CHECK: vector.load {{.*}} vector<16xf32>
+func.func @planes(%a: memref<64x7x7xf32, strided<[49, 7, 1], offset: ?>>, %o: memref<64xf32>) {
+  linalg.generic {indexing_maps = [#planes, #kept],
+                  iterator_types = ["parallel", "reduction", "reduction"]}
+      ins(%a : memref<64x7x7xf32, strided<[49, 7, 1], offset: ?>>) outs(%o : memref<64xf32>) {
+  ^bb0(%x: f32, %old: f32):
+    %y = arith.addf %x, %old : f32
+    linalg.yield %y : f32
+  }
+  return
+}
+
+// -----
+
+#planes = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+#kept = affine_map<(d0, d1, d2) -> (d0)>
+
+// Rows with something between them are not.
+// CHECK-LABEL: func.func @parts
+// CHECK-NOT: memref.collapse_shape
+func.func @parts(%a: memref<64x7x7xf32, strided<[98, 14, 1]>>, %o: memref<64xf32>) {
+  linalg.generic {indexing_maps = [#planes, #kept],
+                  iterator_types = ["parallel", "reduction", "reduction"]}
+      ins(%a : memref<64x7x7xf32, strided<[98, 14, 1]>>) outs(%o : memref<64xf32>) {
+  ^bb0(%x: f32, %old: f32):
+    %y = arith.addf %x, %old : f32
+    linalg.yield %y : f32
+  }
+  return
+}
