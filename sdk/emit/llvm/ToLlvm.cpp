@@ -5,6 +5,7 @@
 #include "sdk/emit/common/Passes.h"
 #include "sdk/emit/llvm/DynamicShapes.h"
 #include "sdk/emit/llvm/KnownStores.h"
+#include "sdk/emit/llvm/LoopUnrolling.h"
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
@@ -57,6 +58,15 @@ struct KnownStoresPass : PassWrapper<KnownStoresPass, OperationPass<ModuleOp>> {
   void runOnOperation() override { storeKnownLanes(getOperation()); }
 };
 
+struct KeepLongLoopsPass
+    : PassWrapper<KeepLongLoopsPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(KeepLongLoopsPass)
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<LLVM::LLVMDialect>();
+  }
+  void runOnOperation() override { keepLongLoops(getOperation()); }
+};
+
 void buildToLlvm(OpPassManager &manager) {
   manager.addPass(createConvertLinalgToLoopsPass());
   manager.addPass(createLoopInvariantCodeMotionPass());
@@ -64,6 +74,7 @@ void buildToLlvm(OpPassManager &manager) {
   manager.addPass(std::make_unique<KnownStoresPass>());
   manager.addPass(createCSEPass());
   manager.addPass(createConvertVectorToSCFPass());
+  manager.addPass(std::make_unique<KeepLongLoopsPass>());
   manager.addPass(createSCFToControlFlowPass());
   manager.addPass(memref::createExpandStridedMetadataPass());
   manager.addPass(createLowerAffinePass());
@@ -135,6 +146,7 @@ struct ToLlvmPass : backplane::impl::ToLlvmPassBase<ToLlvmPass> {
         failed(runPipeline(manager, getOperation())))
       return signalPassFailure();
     moveBrainFloatsAsIntegers(getOperation());
+    annotateKeptLoops(getOperation());
   }
 };
 
