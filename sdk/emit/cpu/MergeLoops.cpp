@@ -10,15 +10,30 @@ namespace backplane {
 
 using Groups = SmallVector<ReassociationIndices>;
 
+/// Whether elements of an axis and of the next one lie one after the other in
+/// a memref, by sizes and distances that are known.
+static bool isContiguous(MemRefType type, unsigned axis) {
+  if (type.getLayout().isIdentity())
+    return true;
+  SmallVector<int64_t> strides = type.getStridesAndOffset().first;
+  return !type.isDynamicDim(axis + 1) &&
+         !ShapedType::isDynamic(strides[axis + 1]) &&
+         strides[axis] == type.getDimSize(axis + 1) * strides[axis + 1];
+}
+
 /// Whether the second loop walks the axis after that of the first one in each
-/// operand that has either.
+/// operand that has either, and memrefs have their elements one after the
+/// other.
 static bool areNeighbors(linalg::GenericOp op, unsigned first,
                          unsigned second) {
   MLIRContext *context = op.getContext();
-  return llvm::all_of(op.getIndexingMapsArray(), [&](AffineMap map) {
+  return llvm::all_of(op->getOpOperands(), [&](OpOperand &operand) {
+    AffineMap map = op.getMatchingIndexingMap(&operand);
     auto a = map.getResultPosition(getAffineDimExpr(first, context));
     auto b = map.getResultPosition(getAffineDimExpr(second, context));
-    return a.has_value() == b.has_value() && (!a || *a + 1 == *b);
+    auto type = dyn_cast<MemRefType>(operand.get().getType());
+    return a.has_value() == b.has_value() &&
+           (!a || (*a + 1 == *b && (!type || isContiguous(type, *a))));
   });
 }
 
@@ -88,21 +103,6 @@ static MergedOperand mergeAxes(AffineMap map, const Groups &groups) {
   return merged;
 }
 
-/// What an op on memrefs is to be; nothing where elements of a group do not lie
-/// one after the other.
-static std::optional<SmallVector<MergedOperand>>
-mergeOperands(linalg::GenericOp op, const Groups &groups) {
-  SmallVector<MergedOperand> operands;
-  for (OpOperand &operand : op->getOpOperands()) {
-    operands.push_back(mergeAxes(op.getMatchingIndexingMap(&operand), groups));
-    auto type = dyn_cast<MemRefType>(operand.get().getType());
-    if (type && !memref::CollapseShapeOp::isGuaranteedCollapsible(
-                    type, operands.back().axes))
-      return std::nullopt;
-  }
-  return operands;
-}
-
 static Value collapse(OpBuilder &builder, Value memref, const Groups &axes) {
   auto type = dyn_cast<MemRefType>(memref.getType());
   if (!type || int64_t(axes.size()) == type.getRank())
@@ -114,15 +114,16 @@ static Value collapse(OpBuilder &builder, Value memref, const Groups &axes) {
 linalg::GenericOp mergeContiguousLoops(linalg::GenericOp op) {
   std::optional<Groups> groups =
       op.hasPureBufferSemantics() ? findGroups(op) : std::nullopt;
-  auto operands = groups ? mergeOperands(op, *groups) : std::nullopt;
-  if (!operands)
+  if (!groups)
     return op;
   OpBuilder builder(op);
   SmallVector<Value> memrefs;
   SmallVector<AffineMap> maps;
-  for (auto [operand, value] : llvm::zip_equal(*operands, op->getOperands())) {
-    memrefs.push_back(collapse(builder, value, operand.axes));
-    maps.push_back(operand.map);
+  for (OpOperand &operand : op->getOpOperands()) {
+    MergedOperand merged =
+        mergeAxes(op.getMatchingIndexingMap(&operand), *groups);
+    memrefs.push_back(collapse(builder, operand.get(), merged.axes));
+    maps.push_back(merged.map);
   }
   SmallVector<utils::IteratorType> types;
   for (const ReassociationIndices &group : *groups)

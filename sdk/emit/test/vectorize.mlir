@@ -244,3 +244,22 @@ func.func @parts(%a: memref<64x7x7xf32, strided<[98, 14, 1]>>, %o: memref<64xf32
   }
   return
 }
+
+// -----
+
+#rows = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+#kept = affine_map<(d0, d1, d2) -> (d0, d1)>
+
+// Nor is one of which the distance of elements would no longer be known.
+// CHECK-LABEL: func.func @unit
+// CHECK-NOT: memref.collapse_shape
+func.func @unit(%a: memref<1x?x3xf32, strided<[300, 3, 1]>>, %o: memref<1x?xf32, strided<[100, 1]>>) {
+  linalg.generic {indexing_maps = [#rows, #kept],
+                  iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a : memref<1x?x3xf32, strided<[300, 3, 1]>>) outs(%o : memref<1x?xf32, strided<[100, 1]>>) {
+  ^bb0(%x: f32, %old: f32):
+    %y = arith.maximumf %x, %old : f32
+    linalg.yield %y : f32
+  }
+  return
+}
