@@ -14,7 +14,7 @@ static constexpr StringLiteral kAnnotation = "llvm.loop_annotation";
 /// Ops of a body for which the loop around them costs nothing.
 static constexpr unsigned kLongBody = 32;
 /// Ops that may become one after the other.
-static constexpr unsigned kMaxUnrolled = 256;
+static constexpr unsigned kMaxUnrolled = 384;
 
 static LLVM::LoopAnnotationAttr noUnrolling(MLIRContext *context) {
   auto unroll = LLVM::LoopUnrollAttr::get(context, BoolAttr::get(context, true),
