@@ -17,9 +17,8 @@ static constexpr double kWorkOfTwo = 1 << 16;
 /// Bytes that a group keeps between its ops: they stay in the first cache
 /// beside what it reads.
 static constexpr double kGroupBytes = 1 << 15;
-/// Neighbours in memory that a group has, or a multiple: a block of vectors
-/// where there are enough for some groups, else what a cache line of f32 holds.
-static constexpr int64_t kBlock = 128, kLine = 16;
+/// What a cache line of f32 holds.
+static constexpr int64_t kLine = 16;
 /// Elementary operations of an element that is not computed for every tile
 /// anew.
 static constexpr double kCostlyBody = 8;
@@ -145,8 +144,12 @@ static SmallVector<bool> contiguousLoops(linalg::LinalgOp op) {
   return found;
 }
 
+/// Neighbours in memory that a group has, or a multiple: a block of vectors
+/// where there are enough for some groups, else a cache line.
 static int64_t neighbours(int64_t size) {
-  return ShapedType::isDynamic(size) || size >= 4 * kBlock ? kBlock : kLine;
+  if (ShapedType::isDynamic(size) || size >= 32 * kLine)
+    return 8 * kLine;
+  return size >= 6 * kLine ? 4 * kLine : kLine;
 }
 
 static SmallVector<int64_t> splitLoops(ArrayRef<int64_t> sizes,
