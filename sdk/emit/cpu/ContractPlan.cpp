@@ -28,7 +28,8 @@ static double balance(const ContractShape &shape, int64_t vectors) {
 }
 
 /// How much of the peak a micro tile reaches: the share of its rows and lanes
-/// that are inside, and loads per multiply-add.
+/// that are inside, and loads per multiply-add. What widens a vector of B
+/// counts as four of them.
 static double efficiency(const ContractShape &shape, int64_t rows,
                          int64_t vectors) {
   int64_t m = known(shape.m), n = known(shape.n);
@@ -41,7 +42,8 @@ static double efficiency(const ContractShape &shape, int64_t rows,
   if (shape.fewRows)
     inside *= balance(shape, vectors);
   double sums = double(rows * vectors);
-  double loads = (double(rows) / double(shape.block) + double(vectors)) / sums;
+  double loadsOfB = double(shape.widensB ? 5 * vectors : vectors);
+  double loads = (double(rows) / double(shape.block) + loadsOfB) / sums;
   double latency = std::min(1.0, sums / 8.0);
   double kept = 1 - shape.leftOut[size_t(rows)];
   return inside * latency / (1 + 0.25 * loads) / kept;

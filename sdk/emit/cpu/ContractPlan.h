@@ -36,6 +36,7 @@ struct ContractShape {
   /// Registers beside sums and B: an element of A, and a product where none is
   /// added at once.
   int64_t temporaries = 2;
+  bool widensB = false; ///< B is put in order or widened where it is multiplied
 };
 
 /// Blocks, from the inside out: a micro tile of rows x vectors in registers, a

@@ -130,3 +130,51 @@ func.func @integers(%x: tensor<4x64xi8>, %w: tensor<3x64x16xi8>,
   } -> tensor<4x3x16xi32>
   return %r : tensor<4x3x16xi32>
 }
+
+// Bytes that are put in order for each tile are used by many rows: 8 x 3 sums.
+// VNNI-LABEL: func.func @rows
+// VNNI: scf.for {{.*}} iter_args
+// VNNI-COUNT-3: vector.shuffle
+// VNNI-NOT: vector.shuffle
+// VNNI-COUNT-24: vpdpbusd
+// VNNI: scf.yield
+func.func @rows(%x: tensor<16x64xi8>, %w: tensor<6x64x16xi8>,
+                %c: tensor<16x6x16xi32>) -> tensor<16x6x16xi32>
+    attributes {bp.inputs = 2 : i64, bp.outputs = 1 : i64} {
+  %zero = arith.constant 0 : i32
+  %ex = tensor.empty() : tensor<16x64xi32>
+  %wx = linalg.generic {
+      indexing_maps = [affine_map<(b, k) -> (b, k)>,
+                       affine_map<(b, k) -> (b, k)>],
+      iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<16x64xi8>) outs(%ex : tensor<16x64xi32>) {
+  ^bb0(%a: i8, %old: i32):
+    %y = arith.extui %a : i8 to i32
+    linalg.yield %y : i32
+  } -> tensor<16x64xi32>
+  %e = tensor.empty() : tensor<6x64x16xi32>
+  %wide = linalg.generic {
+      indexing_maps = [affine_map<(b, k, n) -> (b, k, n)>,
+                       affine_map<(b, k, n) -> (b, k, n)>],
+      iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%w : tensor<6x64x16xi8>) outs(%e : tensor<6x64x16xi32>) {
+  ^bb0(%a: i8, %old: i32):
+    %y = arith.extsi %a : i8 to i32
+    linalg.yield %y : i32
+  } -> tensor<6x64x16xi32>
+  %start = linalg.fill ins(%zero : i32) outs(%c : tensor<16x6x16xi32>)
+      -> tensor<16x6x16xi32>
+  %r = linalg.generic {
+      indexing_maps = [affine_map<(m, b, n, k) -> (m, k)>,
+                       affine_map<(m, b, n, k) -> (b, k, n)>,
+                       affine_map<(m, b, n, k) -> (m, b, n)>],
+      iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%wx, %wide : tensor<16x64xi32>, tensor<6x64x16xi32>)
+      outs(%start : tensor<16x6x16xi32>) {
+  ^bb0(%a: i32, %b: i32, %sum: i32):
+    %p = arith.muli %a, %b : i32
+    %s = arith.addi %sum, %p : i32
+    linalg.yield %s : i32
+  } -> tensor<16x6x16xi32>
+  return %r : tensor<16x6x16xi32>
+}
