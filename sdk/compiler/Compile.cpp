@@ -29,6 +29,13 @@ compilePlaced(VariantContext &context, ModuleOp module, const Graph &graph,
       !s.ok())
     return s;
   matchKernels(context, module, name, device, refusals, draft);
+  if (Status s = chooseLayouts(context, module); !s.ok())
+    return s.within(stage::layout.name);
+  if (Status s =
+          runProgramPipeline(context, module, stage::layout, device, draft);
+      !s.ok())
+    return s;
+  context.dump.write(name, stage::layout, module);
   if (Status s = fuse(context, module); !s.ok())
     return s.within(stage::fusion.name);
   context.dump.write(name, stage::fusion, module);

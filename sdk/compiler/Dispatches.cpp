@@ -9,6 +9,7 @@
 #include "sdk/compiler/Phase.h"
 #include "sdk/fusion/Fusion.h"
 #include "sdk/fusion/KernelGroups.h"
+#include "sdk/layout/Layout.h"
 #include "sdk/optimize/Passes.h"
 #include "sdk/package/Check.h"
 
@@ -36,6 +37,17 @@ static Status moveTables(VariantContext &context, ModuleOp module) {
   });
 }
 
+Status backplane::chooseLayouts(VariantContext &context, ModuleOp module) {
+  Phase phase(context.services, stage::layout.name);
+  std::vector<bp::LayoutOptions> devices;
+  for (const Target &target : context.targets)
+    devices.push_back({target.fusion, context.keepsWeights});
+  if (failed(bp::chooseLayouts(module, devices, context.pool)) ||
+      failed(mlir::verify(module)))
+    return context.diagnostics.take(internalError("layouts cannot be chosen"));
+  return {};
+}
+
 Status backplane::fuse(VariantContext &context, ModuleOp module) {
   Phase phase(context.services, stage::fusion.name);
   if (auto status = moveTables(context, module); !status.ok())
@@ -46,7 +58,6 @@ Status backplane::fuse(VariantContext &context, ModuleOp module) {
     options.fusion = target.fusion;
     options.maxBindings = target.maxBindings;
     options.maxOps = target.maxFusedOps;
-    options.keepsWeights = context.keepsWeights;
     options.claim = [&](const Graph &group) {
       Claim claim = askClaim(context.services, target, group);
       if (!claim.answered)
@@ -55,7 +66,7 @@ Status backplane::fuse(VariantContext &context, ModuleOp module) {
     };
     devices.push_back(std::move(options));
   }
-  if (failed(bp::formDispatches(module, devices, context.pool)) ||
+  if (failed(bp::formDispatches(module, devices)) ||
       failed(mlir::verify(module)))
     return context.diagnostics.take(
         internalError("dispatches cannot be formed"));

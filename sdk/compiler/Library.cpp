@@ -5,6 +5,7 @@
 #include "sdk/compiler/FatalErrors.h"
 #include "sdk/emit/common/Passes.h"
 #include "sdk/fusion/Passes.h"
+#include "sdk/layout/Passes.h"
 #include "sdk/lower/Passes.h"
 #include "sdk/optimize/Passes.h"
 
@@ -19,6 +20,7 @@ static void registerPasses() {
   static std::once_flag once;
   std::call_once(once, [] {
     bp::registerOptimizePasses();
+    bp::registerLayoutPasses();
     bp::registerFusionPasses();
     bp::registerLowerPasses();
     registerEmitPasses();

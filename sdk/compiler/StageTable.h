@@ -56,6 +56,11 @@ inline constexpr Stage kernels = {
     "as after partition, targets with registered kernels",
     "ops that a kernel computes have `bp.kernel`: which one, and with which "
     "others"};
+inline constexpr Stage layout = {
+    "layout", "`bp-choose-layouts`", "as after import",
+    "products and convolutions read bytes and blocks of known weights where "
+    "the target takes them",
+    PipelineScope::Program};
 inline constexpr Stage fusion = {
     "fusion",
     "`bp-move-tables` if a target's code has no memory for constants, "
@@ -90,10 +95,10 @@ inline constexpr Stage package = {"package", "`writeArtifact`", "all variants",
 } // namespace stage
 
 inline constexpr std::array stages = {
-    &stage::decompose, &stage::import,    &stage::optimize, &stage::partition,
-    &stage::kernels,   &stage::fusion,    &stage::schedule, &stage::lower,
-    &stage::tile,      &stage::bufferize, &stage::device,   &stage::emit,
-    &stage::link,      &stage::package};
+    &stage::decompose, &stage::import, &stage::optimize,  &stage::partition,
+    &stage::kernels,   &stage::layout, &stage::fusion,    &stage::schedule,
+    &stage::lower,     &stage::tile,   &stage::bufferize, &stage::device,
+    &stage::emit,      &stage::link,   &stage::package};
 
 /// Null: there is none of this name.
 constexpr const Stage *findStage(std::string_view name) {

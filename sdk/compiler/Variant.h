@@ -133,6 +133,9 @@ void matchKernels(VariantContext &context, mlir::ModuleOp module,
                   const std::string &name, OneDevice device,
                   const Refusals &refusals, Draft &draft);
 
+/// Chooses in which form ops read weights.
+Status chooseLayouts(VariantContext &context, mlir::ModuleOp module);
+
 /// Groups of ops become functions, one for each dispatch.
 Status fuse(VariantContext &context, mlir::ModuleOp module);
 

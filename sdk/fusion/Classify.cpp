@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/dialect/Attributes.h"
 #include "sdk/fusion/Fusion.h"
+#include "sdk/layout/Layout.h"
 
 using namespace mlir;
 using namespace bp;

@@ -16,19 +16,12 @@ namespace bp {
 using namespace mlir;
 
 LogicalResult bp::formDispatches(ModuleOp module,
-                                 ArrayRef<FusionOptions> devices,
-                                 backplane::WeightPool &pool) {
+                                 ArrayRef<FusionOptions> devices) {
   auto main = module.lookupSymbol<func::FuncOp>("main");
   if (!main || main.isExternal() || !main.getBody().hasOneBlock())
     return module.emitError("expected a function main of one block");
   orderReads(main);
   limitOperands(main, devices);
-  markFiniteWeights(main, pool);
-  if (failed(narrowOperands(main, devices, pool)) ||
-      failed(splitPhases(main, devices, pool)) ||
-      failed(arrangeWeights(main, devices, pool)) ||
-      failed(arrangeColumns(main, devices, pool)))
-    return failure();
   gatherAttention(main, devices);
   std::vector<std::string> refused = gatherKernels(main);
   Grouping found = groupOps(main, devices);
@@ -52,8 +45,7 @@ struct FormDispatchesPass
     options.fusion = fusion;
     options.maxBindings = maxBindings;
     options.maxOps = maxOps;
-    backplane::WeightPool none;
-    if (failed(bp::formDispatches(getOperation(), options, none)))
+    if (failed(bp::formDispatches(getOperation(), options)))
       signalPassFailure();
   }
 };

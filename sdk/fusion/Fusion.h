@@ -9,7 +9,6 @@
 #define BACKPLANE_FUSION_FUSION_H
 
 #include "sdk/dialect/Graph.h"
-#include "sdk/graph/Model.h"
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
@@ -27,9 +26,6 @@ struct FusionOptions {
   uint32_t fusion = 0;      ///< BP_FUSE_ bits
   uint32_t maxBindings = 0; ///< per dispatch, 0: unlimited
   uint32_t maxOps = 0;      ///< per dispatch, 0: unlimited
-  /// The artifact has weights as the model has them, for others. What is made
-  /// of them for this device alone is made once for each session.
-  bool keepsWeights = false;
   /// Asked about each candidate group; empty: the bits decide alone.
   std::function<ClaimAnswer(const backplane::Graph &)> claim;
 };
@@ -95,73 +91,6 @@ llvm::LogicalResult outline(mlir::func::FuncOp main, const Grouping &grouping);
 backplane::Result<backplane::Graph>
 groupGraph(mlir::func::FuncOp main, const std::vector<mlir::Operation *> &ops);
 
-/// Whether the op is a contraction that can read 8-bit integers: one of i32, or
-/// a product of f32 with a weight of bytes.
-bool readsBytes(mlir::Operation *op);
-/// Whether the op only makes an i32 of an 8-bit integer.
-bool isByteWidening(mlir::Operation *op);
-/// Whether the op only makes f32 of 8-bit integers that nothing but products
-/// reads, as their right factor. Null is none.
-bool isWeightOfBytes(mlir::Operation *op);
-/// Whether it is one of these two.
-bool widensBytes(mlir::Operation *op);
-
-/// Element i of a weight of 8-bit integers or i32.
-int32_t elementOf(const backplane::Weight &weight, size_t i);
-/// The narrowest 8-bit type that holds all elements of such a weight; none:
-/// they need more.
-std::optional<backplane::DType> byteFor(const backplane::Weight &weight);
-
-/// Where the left factor of a product is an 8-bit integer less one zero point
-/// for all, and the right one a weight: the zero point times the sums of the
-/// weight is subtracted from the product. Returns the contraction that is there
-/// then. Sums are added to `pool`. With `preferUnsigned`, signed bytes that are
-/// multiplied by a weight of signed bytes become unsigned on the way.
-llvm::FailureOr<mlir::Operation *> moveZeroPoint(mlir::Operation *contraction,
-                                                 bool preferUnsigned,
-                                                 backplane::WeightPool &pool);
-
-/// Where the device has BP_FUSE_WIDENING: factors of contractions that are
-/// known to fit 8 bits become 8-bit integers that are widened. Weights that
-/// this makes are added to `pool`.
-llvm::LogicalResult narrowOperands(mlir::func::FuncOp main,
-                                   llvm::ArrayRef<FusionOptions> devices,
-                                   backplane::WeightPool &pool);
-
-/// Where the device has BP_FUSE_WEIGHTS: transposed convolutions of f32 and one
-/// group, whose weights are known and whose strides divide the window, become
-/// convolutions, with weights that are added to `pool`, and ops that put their
-/// results in order.
-llvm::LogicalResult splitPhases(mlir::func::FuncOp main,
-                                llvm::ArrayRef<FusionOptions> devices,
-                                backplane::WeightPool &pool);
-
-/// Where the device has BP_FUSE_WEIGHTS: weights of convolutions of one group
-/// are put in blocks of outputs, those of bytes in blocks of inputs as well
-/// (BlockedWeight.h); the convolution takes a reshape of a transpose of them.
-llvm::LogicalResult arrangeWeights(mlir::func::FuncOp main,
-                                   llvm::ArrayRef<FusionOptions> devices,
-                                   backplane::WeightPool &pool);
-
-/// Where the device has BP_FUSE_WEIGHTS: weights of f32 of products are put in
-/// blocks of columns (BlockedWeight.h); the product takes a reshape of a
-/// transpose of them.
-llvm::LogicalResult arrangeColumns(mlir::func::FuncOp main,
-                                   llvm::ArrayRef<FusionOptions> devices,
-                                   backplane::WeightPool &pool);
-
-/// Whether the value is a weight, or blocks that are computed of one, widened
-/// from bytes or not.
-bool isStoredWeight(mlir::Value value);
-
-/// Whether the value is a view of a weight that arrangeWeights or
-/// arrangeColumns has put in blocks.
-bool isBlockedWeight(mlir::Value value);
-
-/// Marks the transposed convolutions whose weights are known and finite.
-void markFiniteWeights(mlir::func::FuncOp main,
-                       const backplane::WeightPool &pool);
-
 /// A concat of more operands than its device binds in a dispatch, besides the
 /// result, becomes several, so that no dispatch has more. Other ops have few.
 void limitOperands(mlir::func::FuncOp main,
@@ -172,13 +101,11 @@ void limitOperands(mlir::func::FuncOp main,
 void gatherAttention(mlir::func::FuncOp main,
                      llvm::ArrayRef<FusionOptions> devices);
 
-/// limitOperands, markFiniteWeights, narrowOperands, splitPhases,
-/// arrangeWeights, arrangeColumns, gatherAttention, gatherKernels, groupOps,
-/// outline, and the reasons into the module's `bp.report`. A dispatch names the
-/// device of its ops.
+/// limitOperands, gatherAttention, gatherKernels, groupOps, outline, and the
+/// reasons into the module's `bp.report`. A dispatch names the device of its
+/// ops.
 llvm::LogicalResult formDispatches(mlir::ModuleOp module,
-                                   llvm::ArrayRef<FusionOptions> devices,
-                                   backplane::WeightPool &pool);
+                                   llvm::ArrayRef<FusionOptions> devices);
 
 } // namespace bp
 

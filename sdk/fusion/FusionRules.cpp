@@ -2,6 +2,7 @@
 #include "sdk/fusion/FusionRules.h"
 
 #include "backplane/compiler.h"
+#include "sdk/layout/Layout.h"
 
 using namespace mlir;
 using namespace bp;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sdk/fusion/Fusion.h"
+#include "sdk/layout/Layout.h"
 #include "sdk/optimize/Constants.h"
 #include "sdk/optimize/Passes.h"
 #include "sdk/optimize/Patterns.h"

@@ -4,6 +4,7 @@
 #include "sdk/optimize/Passes.h"
 
 #include "sdk/fusion/Fusion.h"
+#include "sdk/layout/Layout.h"
 
 #include "mlir/Pass/Pass.h"
 

@@ -5,7 +5,7 @@
 // and one t per output channel of w. The sum of integers is exact, and one
 // rounding of the scales takes the place of one per factor. Where x is anything
 // else the weight stays bytes that are widened where they are multiplied.
-#include "sdk/fusion/Fusion.h"
+#include "sdk/layout/Layout.h"
 #include "sdk/optimize/Constants.h"
 #include "sdk/optimize/Passes.h"
 #include "sdk/optimize/Patterns.h"

@@ -7,6 +7,7 @@
 #include "sdk/emit/common/Passes.h"
 #include "sdk/fusion/Passes.h"
 #include "sdk/kernels/Passes.h"
+#include "sdk/layout/Passes.h"
 #include "sdk/lower/Passes.h"
 #include "sdk/optimize/Passes.h"
 
@@ -29,6 +30,7 @@ int main(int argc, char **argv) {
                   mlir::tensor::TensorDialect>();
   mlir::registerTransformsPasses();
   bp::registerOptimizePasses();
+  bp::registerLayoutPasses();
   bp::registerFusionPasses();
   bp::registerKernelsPasses();
   bp::registerLowerPasses();

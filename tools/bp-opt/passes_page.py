@@ -12,7 +12,7 @@ import sys
 import textwrap
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FOLDERS = ("optimize", "kernels", "fusion", "lower", "emit/common")
+FOLDERS = ("optimize", "kernels", "layout", "fusion", "lower", "emit/common")
 CONTRACT = ("stage", "promise", "needs", "gives")
 PAGE = """# Passes
 

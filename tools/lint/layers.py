@@ -21,9 +21,9 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+[<"]([^>"]+)[>"]')
 COMPILER = re.compile(r"^(mlir|llvm|lld|clang)/|^mlir-c/|^llvm-c/")
 OURS = ("sdk/", "hal/", "conformance/", "backends/", "tools/")
 # The parts of sdk/ that need MLIR; all others are free of it.
-MLIR_PARTS = ("dialect", "optimize", "fusion", "kernels", "lower", "emit", "schedule",
+MLIR_PARTS = ("dialect", "optimize", "layout", "fusion", "kernels", "lower", "emit", "schedule",
               "compiler")
-MLIR_HEADERS = re.compile(r"sdk/(dialect|optimize|fusion|lower|emit)/|sdk/kernels/Match")
+MLIR_HEADERS = re.compile(r"sdk/(dialect|optimize|layout|fusion|lower|emit)/|sdk/kernels/Match")
 # Of a folder that needs MLIR, the part that the runtime has too.
 PLAIN = ("FixSize", "InPlace", "KernelParse", "KernelScan", "KernelSyntax", "KernelText", "MemoryPlan",
          "RegisteredKernel", "SplitAxis", "Timeline")

@@ -547,7 +547,7 @@ TEST_F(CompileTest, TellsWhyItHasNoPipelineForAStage) {
 }
 
 TEST_F(CompileTest, RunsPipelinesAtTheStagesOfAProgram) {
-  for (const char *stage : {"import", "optimize", "partition"}) {
+  for (const char *stage : {"import", "optimize", "partition", "layout"}) {
     programStages = {{stage, "func.func(bp-simplify)"}};
     Status status = run(chain(2));
     programStages = {};
@@ -593,7 +593,7 @@ TEST_F(CompileTest, RefusesStagesThatTakeNoPipeline) {
     return status.message();
   };
   const std::string there =
-      "; pipelines are for import, optimize, partition, lower, tile, "
+      "; pipelines are for import, optimize, partition, layout, lower, tile, "
       "bufferize, device";
   EXPECT_EQ(refusal("optimise"), "toy: target 'toy': there is no stage "
                                  "'optimise'; did you mean 'optimize'?" +

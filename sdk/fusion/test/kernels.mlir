@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RUN: bp-opt %s --split-input-file --bp-form-dispatches=fusion=63 | FileCheck %s
+// RUN: bp-opt %s --split-input-file --bp-choose-layouts=fusion=63 --bp-form-dispatches=fusion=63 | FileCheck %s
 
 // A group is one dispatch with its kernel's name. Nothing is merged into it: it
 // reads the broadcast from memory, and the relu behind it stays outside.

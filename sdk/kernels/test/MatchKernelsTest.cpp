@@ -539,8 +539,7 @@ TEST_F(MatchKernelsTest, TimeInProportionToTheModel) {
     model_ = importGraph(context_, graph);
     std::clock_t start = std::clock();
     EXPECT_EQ(matchKernels(*model_, 0, patterns_).used.size(), ops / 2);
-    backplane::WeightPool pool;
-    EXPECT_TRUE(succeeded(formDispatches(*model_, FusionOptions{}, pool)));
+    EXPECT_TRUE(succeeded(formDispatches(*model_, FusionOptions{})));
     return std::clock() - start;
   };
   time(1000);

@@ -82,8 +82,7 @@ protected:
   /// What is called after fusion, in order.
   std::vector<KernelMatch> dispatches() {
     FusionOptions options{.fusion = 63};
-    backplane::WeightPool pool;
-    EXPECT_TRUE(mlir::succeeded(formDispatches(*model_, options, pool)));
+    EXPECT_TRUE(mlir::succeeded(formDispatches(*model_, options)));
     std::vector<KernelMatch> found;
     others_ = 0;
     for (auto function : model_->getOps<mlir::func::FuncOp>())

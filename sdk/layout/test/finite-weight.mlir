@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RUN: bp-opt %s --split-input-file --bp-form-dispatches | FileCheck %s
+// RUN: bp-opt %s --split-input-file --bp-choose-layouts --bp-form-dispatches | FileCheck %s
 
 // A weight that is known to be finite is marked; a reshape hides nothing.
 // CHECK-LABEL: func.func @main

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sdk/fusion/Fusion.h"
+#include "sdk/layout/test/Form.h"
 
 #include "backplane/compiler.h"
 
@@ -35,9 +35,9 @@ public:
   }
 
   bool form(uint32_t fusion) {
-    bp::FusionOptions options;
+    bp::LayoutOptions options;
     options.fusion = fusion;
-    return succeeded(bp::formDispatches(*module, options, pool));
+    return formsDispatches(*module, options, pool);
   }
   unsigned count(StringRef name) {
     unsigned found = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sdk/fusion/BlockedWeight.h"
+#include "sdk/layout/BlockedWeight.h"
 
 #include "sdk/dialect/Attributes.h"
-#include "sdk/fusion/AddWeight.h"
+#include "sdk/layout/AddWeight.h"
 
 #include "mlir/IR/IRMapping.h"
 
@@ -197,7 +197,7 @@ static void eraseUnread(Operation *op) {
 }
 
 LogicalResult bp::storeInBlocks(OpOperand &operand, const BlockedLayout &layout,
-                                const FusionOptions &device,
+                                const LayoutOptions &device,
                                 backplane::WeightPool &pool) {
   Operation *op = operand.getOwner(), *before = operand.get().getDefiningOp();
   Operation *widening = wideningOf(operand.get());

@@ -5,7 +5,7 @@
 // from its start to its end. Of bytes four inputs are neighbours, as [outputs,
 // inputs / 4, window, 4]: an instruction multiplies those at once, and they lie
 // under the same pixel.
-#include "sdk/fusion/BlockedWeight.h"
+#include "sdk/layout/BlockedWeight.h"
 
 #include "backplane/compiler.h"
 
@@ -91,7 +91,7 @@ static bool hasMixedSigns(ConvOp op) {
 
 /// Whether some inputs of bytes are neighbours. An image whose pixels are read
 /// in order is packed as quickly as it is.
-static bool hasInputs(ConvOp op, const FusionOptions &device) {
+static bool hasInputs(ConvOp op, const LayoutOptions &device) {
   auto type = cast<RankedTensorType>(op.getW().getType());
   auto several = [](int64_t size) { return size > 1; };
   bool inOrder = !llvm::any_of(type.getShape().drop_front(2), several) &&
@@ -101,9 +101,9 @@ static bool hasInputs(ConvOp op, const FusionOptions &device) {
          inputs > 0 && inputs % kInputs == 0 && (!inOrder || isInLanes(op));
 }
 
-static bool isArranged(ConvOp op, ArrayRef<FusionOptions> devices,
+static bool isArranged(ConvOp op, ArrayRef<LayoutOptions> devices,
                        const backplane::WeightPool &pool) {
-  const FusionOptions &device = devices[deviceOf(op)];
+  const LayoutOptions &device = devices[deviceOf(op)];
   WeightOp weight = storedWeight(op.getW());
   bool isStored = weight && (weight.getResult() == op.getW() ||
                              widensBytes(op.getW().getDefiningOp()));
@@ -143,7 +143,7 @@ static BlockedLayout layoutOf(const backplane::Dims &whole, int64_t outputs,
   return layout;
 }
 
-static LogicalResult arrange(ConvOp op, const FusionOptions &device,
+static LogicalResult arrange(ConvOp op, const LayoutOptions &device,
                              backplane::WeightPool &pool) {
   BlockedLayout layout = layoutOf(dimsOf(op.getW().getType()), blockOf(op),
                                   hasBlocks(op) ? 1 : kInputs);
@@ -151,7 +151,7 @@ static LogicalResult arrange(ConvOp op, const FusionOptions &device,
 }
 
 LogicalResult bp::arrangeWeights(func::FuncOp main,
-                                 ArrayRef<FusionOptions> devices,
+                                 ArrayRef<LayoutOptions> devices,
                                  backplane::WeightPool &pool) {
   SmallVector<ConvOp> convolutions(main.getOps<ConvOp>());
   for (ConvOp op : convolutions)

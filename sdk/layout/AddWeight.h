@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // AddWeight.h: weights that fusion makes of others.
-#ifndef BACKPLANE_FUSION_ADDWEIGHT_H
-#define BACKPLANE_FUSION_ADDWEIGHT_H
+#ifndef BACKPLANE_LAYOUT_ADDWEIGHT_H
+#define BACKPLANE_LAYOUT_ADDWEIGHT_H
 
 #include "sdk/dialect/Graph.h"
 #include "sdk/graph/Model.h"
@@ -21,4 +21,4 @@ mlir::FailureOr<mlir::Value> addWeight(mlir::OpBuilder &builder,
 
 } // namespace bp
 
-#endif // BACKPLANE_FUSION_ADDWEIGHT_H
+#endif // BACKPLANE_LAYOUT_ADDWEIGHT_H

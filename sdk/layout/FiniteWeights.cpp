@@ -2,7 +2,7 @@
 //
 // Weights of transposed convolutions that are numbers throughout are marked, so
 // that their lowering may multiply zeros.
-#include "sdk/fusion/Fusion.h"
+#include "sdk/layout/Layout.h"
 
 #include "sdk/dialect/Convert.h"
 

@@ -3,8 +3,8 @@
 // Factors of i32 contractions that fit 8 bits are made 8-bit integers, which
 // the contraction widens when it reads them: a quarter of the memory, and
 // machines that multiply bytes see bytes.
-#include "sdk/fusion/AddWeight.h"
-#include "sdk/fusion/Fusion.h"
+#include "sdk/layout/AddWeight.h"
+#include "sdk/layout/Layout.h"
 
 #include "backplane/compiler.h"
 
@@ -195,7 +195,7 @@ bool bp::isByteWidening(Operation *op) {
 }
 
 LogicalResult bp::narrowOperands(func::FuncOp main,
-                                 ArrayRef<FusionOptions> devices,
+                                 ArrayRef<LayoutOptions> devices,
                                  backplane::WeightPool &pool) {
   SmallVector<Operation *> contractions;
   for (Operation &op : main.getOps())

@@ -2,12 +2,12 @@
 //
 // BlockedWeight.h: a weight of 8 or 32 bits that a kernel reads in another
 // order than the model has it.
-#ifndef BACKPLANE_FUSION_BLOCKEDWEIGHT_H
-#define BACKPLANE_FUSION_BLOCKEDWEIGHT_H
+#ifndef BACKPLANE_LAYOUT_BLOCKEDWEIGHT_H
+#define BACKPLANE_LAYOUT_BLOCKEDWEIGHT_H
 
 #include "sdk/dialect/Graph.h"
-#include "sdk/fusion/Fusion.h"
 #include "sdk/graph/Model.h"
+#include "sdk/layout/Layout.h"
 
 namespace bp {
 
@@ -35,9 +35,9 @@ bool isKnown(WeightOp weight, const backplane::WeightPool &pool);
 /// stands alone.
 mlir::LogicalResult storeInBlocks(mlir::OpOperand &operand,
                                   const BlockedLayout &layout,
-                                  const FusionOptions &device,
+                                  const LayoutOptions &device,
                                   backplane::WeightPool &pool);
 
 } // namespace bp
 
-#endif // BACKPLANE_FUSION_BLOCKEDWEIGHT_H
+#endif // BACKPLANE_LAYOUT_BLOCKEDWEIGHT_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sdk/fusion/AddWeight.h"
+#include "sdk/layout/AddWeight.h"
 
 using namespace mlir;
 

@@ -3,7 +3,7 @@
 // Weights of products are put in blocks of columns, as [columns / 16, inner,
 // 16]: a kernel that computes some columns then reads memory from its start to
 // its end, however the weight lay, and copies nothing.
-#include "sdk/fusion/BlockedWeight.h"
+#include "sdk/layout/BlockedWeight.h"
 
 #include "backplane/compiler.h"
 
@@ -25,7 +25,7 @@ static int64_t rowsOf(MatmulOp op) {
 
 /// One row passes as quickly over the rows of a weight of f32 as over blocks,
 /// and many rows over the one block of a narrow weight that is copied for them.
-static bool isArranged(MatmulOp op, ArrayRef<FusionOptions> devices,
+static bool isArranged(MatmulOp op, ArrayRef<LayoutOptions> devices,
                        const backplane::WeightPool &pool) {
   WeightOp weight = storedWeight(op.getB());
   bool widens = weight && getElementTypeOrSelf(weight.getType()) !=
@@ -44,7 +44,7 @@ static bool isArranged(MatmulOp op, ArrayRef<FusionOptions> devices,
          *columns % kBlock == 0;
 }
 
-static LogicalResult arrange(MatmulOp op, const FusionOptions &device,
+static LogicalResult arrange(MatmulOp op, const LayoutOptions &device,
                              backplane::WeightPool &pool) {
   backplane::Dims stored = dimsOf(op.getB().getType());
   bool isTransposed = op.getTransposeB();
@@ -64,7 +64,7 @@ static LogicalResult arrange(MatmulOp op, const FusionOptions &device,
 }
 
 LogicalResult bp::arrangeColumns(func::FuncOp main,
-                                 ArrayRef<FusionOptions> devices,
+                                 ArrayRef<LayoutOptions> devices,
                                  backplane::WeightPool &pool) {
   SmallVector<MatmulOp> products(main.getOps<MatmulOp>());
   for (MatmulOp op : products)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sdk/fusion/Fusion.h"
+#include "sdk/layout/test/Form.h"
 
 #include "backplane/compiler.h"
 
@@ -57,9 +57,9 @@ struct Formed {
     std::string id = *pool.add({backplane::DType::I8, {2, 1, 2, 2}},
                                backplane::Bytes{1, 2, 3, 4, 255, 254, 7, 0});
     module = parseSourceString<ModuleOp>(imageTimes(id, low, byte), &context);
-    bp::FusionOptions options;
+    bp::LayoutOptions options;
     options.fusion = fusion;
-    isGood = module && succeeded(bp::formDispatches(*module, options, pool));
+    isGood = module && formsDispatches(*module, options, pool);
   }
 
   MLIRContext context;

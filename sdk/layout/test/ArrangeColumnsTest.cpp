@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sdk/fusion/Fusion.h"
+#include "sdk/layout/test/Form.h"
 
 #include "backplane/compiler.h"
 
@@ -34,10 +34,10 @@ public:
   }
 
   bool form(uint32_t fusion, bool keepsWeights = false) {
-    bp::FusionOptions options;
+    bp::LayoutOptions options;
     options.fusion = fusion;
     options.keepsWeights = keepsWeights;
-    return succeeded(bp::formDispatches(*module, options, pool));
+    return formsDispatches(*module, options, pool);
   }
   std::string print() {
     std::string out;
@@ -164,9 +164,9 @@ TEST(ArrangeColumns, StoresBlocksOfBytes) {
           ") -> " + wide + "\n  %r = bp.matmul %x, %v : (" + x + ", " + wide +
           ") -> tensor<4x32xi32>\n  return %r : tensor<4x32xi32>\n}\n",
       &context);
-  bp::FusionOptions options;
+  bp::LayoutOptions options;
   options.fusion = BP_FUSE_WEIGHTS | BP_FUSE_WIDENING;
-  ASSERT_TRUE(succeeded(bp::formDispatches(*module, options, pool)));
+  ASSERT_TRUE(formsDispatches(*module, options, pool));
   std::string read;
   unsigned calls = 0;
   module->walk([&](bp::WeightOp op) { read = op.getId().str(); });

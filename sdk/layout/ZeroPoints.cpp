@@ -5,8 +5,8 @@
 // eight, and the sums of weights are known here. i32 wraps, so both are equal.
 // The padding of a convolution is z then, in a copy of the bytes. Signed bytes
 // are unsigned ones less 128: x - z is (x + 128) - (z + 128).
-#include "sdk/fusion/AddWeight.h"
-#include "sdk/fusion/Fusion.h"
+#include "sdk/layout/AddWeight.h"
+#include "sdk/layout/Layout.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"

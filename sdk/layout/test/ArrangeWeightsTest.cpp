@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sdk/fusion/Fusion.h"
+#include "sdk/layout/test/Form.h"
 
 #include "backplane/compiler.h"
 
@@ -32,10 +32,10 @@ public:
   }
 
   bool form(uint32_t fusion, bool keepsWeights = false) {
-    bp::FusionOptions options;
+    bp::LayoutOptions options;
     options.fusion = fusion;
     options.keepsWeights = keepsWeights;
-    return succeeded(bp::formDispatches(*module, options, pool));
+    return formsDispatches(*module, options, pool);
   }
   std::string print() {
     std::string out;
@@ -164,9 +164,9 @@ backplane::Weight arrangedBytes(int64_t pixels) {
       *pool.add({backplane::DType::I8, {16, 8, 2, 2}}, std::move(bytes));
   auto module =
       parseSourceString<ModuleOp>(convolveBytes(id, pixels), &context);
-  bp::FusionOptions options;
+  bp::LayoutOptions options;
   options.fusion = BP_FUSE_WEIGHTS | BP_FUSE_WIDENING | BP_FUSE_MIXED_SIGNS;
-  EXPECT_TRUE(succeeded(bp::formDispatches(*module, options, pool)));
+  EXPECT_TRUE(formsDispatches(*module, options, pool));
   unsigned calls = 0;
   module->walk([&](func::CallOp) { ++calls; });
   EXPECT_EQ(calls, 1u);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RUN: bp-opt %s --split-input-file --bp-form-dispatches=fusion=37 | FileCheck %s
-// RUN: bp-opt %s --split-input-file --bp-form-dispatches=fusion=5 | FileCheck %s --check-prefix=APART
+// RUN: bp-opt %s --split-input-file --bp-choose-layouts=fusion=37 --bp-form-dispatches=fusion=37 | FileCheck %s
+// RUN: bp-opt %s --split-input-file --bp-choose-layouts=fusion=5 --bp-form-dispatches=fusion=5 | FileCheck %s --check-prefix=APART
 
 // Bytes are widened by the product that reads them.
 // CHECK: call @matmul_0({{.*}}) : (tensor<4x6xi8>, tensor<6x8xui8>)

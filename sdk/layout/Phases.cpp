@@ -5,8 +5,8 @@
 // the elements through the same part of the window. Phases that see as many
 // elements are outputs of one convolution, whose weight is arranged here; what
 // puts them in order is ops of its own, to be fused with what follows.
-#include "sdk/fusion/AddWeight.h"
-#include "sdk/fusion/Fusion.h"
+#include "sdk/layout/AddWeight.h"
+#include "sdk/layout/Layout.h"
 
 #include "backplane/compiler.h"
 
@@ -301,7 +301,7 @@ LogicalResult split(ConvTransposeOp op, backplane::WeightPool &pool) {
   return success();
 }
 
-bool isSplit(ConvTransposeOp op, ArrayRef<FusionOptions> devices) {
+bool isSplit(ConvTransposeOp op, ArrayRef<LayoutOptions> devices) {
   return (devices[deviceOf(op)].fusion & BP_FUSE_WEIGHTS) != 0 &&
          !op->hasAttr(kernelAttr) && op.getGroups() == 1 &&
          getElementTypeOrSelf(op.getW().getType()).isF32();
@@ -310,7 +310,7 @@ bool isSplit(ConvTransposeOp op, ArrayRef<FusionOptions> devices) {
 } // namespace
 
 LogicalResult bp::splitPhases(func::FuncOp main,
-                              ArrayRef<FusionOptions> devices,
+                              ArrayRef<LayoutOptions> devices,
                               backplane::WeightPool &pool) {
   SmallVector<ConvTransposeOp> ops(main.getOps<ConvTransposeOp>());
   for (ConvTransposeOp op : ops)
