@@ -132,16 +132,29 @@ Value MicroKernel::offsetInA(const Source &fromA, Value k) {
   return mul(k, mul(fromA.strideK, stepK() * vnni.block));
 }
 
+void MicroKernel::fetch(Value memref, Value at) {
+  memref::PrefetchOp::create(builder, loc, memref, ValueRange(at),
+                             /*isWrite=*/false, /*localityHint=*/3,
+                             /*isDataCache=*/true);
+}
+
+/// Step `k` fetches a line of a row of the next tile, of which each row has its
+/// turn; as there are more steps than lines, also some of the next block of k.
+void MicroKernel::fetchRows(const Source &fromA, Value k) {
+  constexpr int64_t line = 16;
+  Value row = arith::RemUIOp::create(builder, loc, k, index(plan.rows));
+  Value column = mul(floorDiv(k, index(plan.rows)), line);
+  fetch(fromA.memref, add(add(fromA.next, mul(row, fromA.strideM)), column));
+}
+
 /// Adds one step to the sums: of a row of A (of a block of rows) with each
 /// vector of B.
 SmallVector<Value> MicroKernel::addProducts(const Source &fromA, Value offsetA,
                                             ArrayRef<Value> rowB,
                                             ValueRange sums) {
   SmallVector<Value> next;
-  if (fromA.next)
-    memref::PrefetchOp::create(
-        builder, loc, fromA.memref, ValueRange(add(fromA.next, offsetA)),
-        /*isWrite=*/false, /*localityHint=*/3, /*isDataCache=*/true);
+  if (fromA.next && !plan.fetchesRows)
+    fetch(fromA.memref, add(fromA.next, offsetA));
   for (int64_t row = 0; row < plan.rows; row += vnni.block) {
     Value rowA = add(fromA.start, mul(fromA.strideM, row));
     Value lanesA = broadcastA(fromA.memref, add(rowA, offsetA));
@@ -157,6 +170,8 @@ void MicroKernel::multiply(const Source &fromA, const Source &fromB,
   SmallVector<Value> zeros(plan.rows * vectors, zeroVector(element));
   Value steps = ceilDiv(countK, index(stepK()));
   storeTile(accumulate(index(0), steps, zeros, [&](Value k, ValueRange sums) {
+    if (plan.fetchesRows)
+      fetchRows(fromA, k);
     return addProducts(fromA, offsetInA(fromA, k), loadRow(fromB, k, vectors),
                        sums);
   }));
@@ -212,7 +227,7 @@ void MicroKernel::multiply(Value panelB, Value panelA, Value firstK,
   if (pixels && plan.transposed)
     return multiplyRowsOfPixels(panelB, panelA, firstK, countK);
   Source fromA = sourceA(panelA, firstK);
-  if (c.blockOfA)
+  if (c.blockOfA || plan.fetchesRows)
     fromA.next = startOfNext(panelA, firstK);
   if (pixels)
     return multiplyImage(fromA, panelB, countK);

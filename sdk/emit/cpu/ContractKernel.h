@@ -41,6 +41,8 @@ private:
   };
   Source sourceA(mlir::Value panelA, mlir::Value firstK);
   mlir::Value startOfNext(mlir::Value panelA, mlir::Value firstK);
+  void fetch(mlir::Value memref, mlir::Value at);
+  void fetchRows(const Source &fromA, mlir::Value k);
   Source sourceB(mlir::Value panelB, mlir::Value firstK);
   mlir::Value vectorOfB(const Source &from, int64_t v) const;
   void multiply(const Source &fromA, const Source &fromB, mlir::Value countK,

@@ -190,6 +190,17 @@ static void chooseGemvGroups(const ContractShape &shape, ContractPlan &plan) {
     plan.groupN = roundUp(ceilDiv(known(shape.n), 2), shape.lanes);
 }
 
+/// Whether A is read once, where it is, and larger than the caches that cores
+/// have in common. A block of its rows is then too short for a cache to foresee
+/// the next one.
+static bool fetchesRows(const ContractShape &shape, const ContractPlan &plan) {
+  constexpr double commonCaches = 16; // of the size of a core's own
+  return shape.rowsOfA && !plan.packA && shape.perLane == 1 && shape.n > 0 &&
+         shape.n <= plan.vectors * shape.lanes &&
+         double(shape.m) * double(shape.k) * 4 >=
+             commonCaches * double(shape.cacheBytes);
+}
+
 ContractPlan planContraction(const ContractShape &shape) {
   ContractPlan plan;
   chooseMicroTile(shape, plan);
@@ -215,6 +226,7 @@ ContractPlan planContraction(const ContractShape &shape) {
   plan.packA =
       !shape.blockOfA && (!shape.rowsOfA || plan.groupN >= kColumnsOfCopy ||
                           (plan.rows > kWays && rowsCollide(shape)));
+  plan.fetchesRows = fetchesRows(shape, plan);
   return plan;
 }
 

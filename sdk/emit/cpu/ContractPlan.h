@@ -46,10 +46,11 @@ struct ContractPlan {
   int64_t depth = 1;
   int64_t pitchA = 1; ///< elements from one row of packed A to the next
   int64_t groupM = 1, groupN = 1;
-  int64_t window = 1; ///< as in the shape
-  bool gemv = false;  ///< few rows: B is read once, in whole rows
-  bool packA = true;  ///< else A is read where it is
-  bool packB = true;  ///< else whole panels of B are read where they are
+  int64_t window = 1;       ///< as in the shape
+  bool gemv = false;        ///< few rows: B is read once, in whole rows
+  bool packA = true;        ///< else A is read where it is
+  bool packB = true;        ///< else whole panels of B are read where they are
+  bool fetchesRows = false; ///< A comes from memory: its rows are asked for
   /// Each tile of a group has all of its rows inside, so that sums of few
   /// products need no memory.
   bool wholeTiles = false;

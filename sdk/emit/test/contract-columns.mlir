@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: bp-opt %s -bp-bind-buffers "-bp-contract=vector-bits=256 registers=16" | FileCheck %s
+// RUN: bp-opt %s -bp-bind-buffers -bp-contract=vector-bits=512 | FileCheck %s --check-prefix=FETCH
 
 // Few columns read A where it is: nothing but B and the tile of sums is copied.
 // CHECK-LABEL: func.func @in_place
@@ -74,4 +75,32 @@ func.func @one_row(%a: tensor<1x1152xf32>, %b: tensor<1152x256xf32>,
   %r = linalg.matmul ins(%a, %b : tensor<1x1152xf32>, tensor<1152x256xf32>)
       outs(%start : tensor<1x256xf32>) -> tensor<1x256xf32>
   return %r : tensor<1x256xf32>
+}
+
+// Rows of A that come from memory are asked for while those before them are
+// multiplied; those that a cache can hold are not.
+// FETCH-LABEL: func.func @large
+// FETCH: memref.prefetch {{.*}} read, locality<3>
+// FETCH-LABEL: func.func @small
+// FETCH-NOT: memref.prefetch
+func.func @large(%a: tensor<4096x2048xf32>, %b: tensor<2048x16xf32>,
+                 %c: tensor<4096x16xf32>) -> tensor<4096x16xf32>
+    attributes {bp.inputs = 2 : i64, bp.outputs = 1 : i64} {
+  %zero = arith.constant 0.0 : f32
+  %start = linalg.fill ins(%zero : f32) outs(%c : tensor<4096x16xf32>)
+      -> tensor<4096x16xf32>
+  %r = linalg.matmul ins(%a, %b : tensor<4096x2048xf32>, tensor<2048x16xf32>)
+      outs(%start : tensor<4096x16xf32>) -> tensor<4096x16xf32>
+  return %r : tensor<4096x16xf32>
+}
+
+func.func @small(%a: tensor<256x2048xf32>, %b: tensor<2048x16xf32>,
+                 %c: tensor<256x16xf32>) -> tensor<256x16xf32>
+    attributes {bp.inputs = 2 : i64, bp.outputs = 1 : i64} {
+  %zero = arith.constant 0.0 : f32
+  %start = linalg.fill ins(%zero : f32) outs(%c : tensor<256x16xf32>)
+      -> tensor<256x16xf32>
+  %r = linalg.matmul ins(%a, %b : tensor<256x2048xf32>, tensor<2048x16xf32>)
+      outs(%start : tensor<256x16xf32>) -> tensor<256x16xf32>
+  return %r : tensor<256x16xf32>
 }
