@@ -4,6 +4,7 @@
 // 16]: a kernel that computes some columns then reads memory from its start to
 // its end, however the weight lay, and copies nothing.
 #include "sdk/layout/BlockedWeight.h"
+#include "sdk/layout/PadColumns.h"
 
 #include "backplane/compiler.h"
 
@@ -40,8 +41,21 @@ static bool isArranged(MatmulOp op, ArrayRef<LayoutOptions> devices,
   std::optional<int64_t> columns = dimsOf(op.getType()).back().constant();
   int64_t rows = rowsOf(op);
   bool tall = columns == kBlock && (rows == 0 || rows > kBlock);
-  return (op.getTransposeB() || widens || rows != 1) && columns && !tall &&
-         *columns % kBlock == 0;
+  return (op.getTransposeB() || widens || rows != 1) && columns && !tall;
+}
+
+/// Whether columns can be added at little cost: there are several blocks of
+/// them, and so few rows that copying the result costs less than what blocks
+/// save.
+static bool canPad(MatmulOp op, const LayoutOptions &device) {
+  constexpr int64_t minColumns = 8 * kBlock;
+  int64_t rows = rowsOf(op);
+  Operation *factor = op.getB().getDefiningOp();
+  if (widensBytes(factor))
+    factor = factor->getOperand(0).getDefiningOp();
+  return !device.keepsWeights && rows > 0 && rows <= 4 * kBlock &&
+         *dimsOf(op.getType()).back().constant() >= minColumns &&
+         isa_and_nonnull<WeightOp>(factor);
 }
 
 static LogicalResult arrange(MatmulOp op, const LayoutOptions &device,
@@ -67,9 +81,17 @@ LogicalResult bp::arrangeColumns(func::FuncOp main,
                                  ArrayRef<LayoutOptions> devices,
                                  backplane::WeightPool &pool) {
   SmallVector<MatmulOp> products(main.getOps<MatmulOp>());
-  for (MatmulOp op : products)
-    if (isArranged(op, devices, pool) &&
-        failed(arrange(op, devices[deviceOf(op)], pool)))
+  for (MatmulOp op : products) {
+    if (!isArranged(op, devices, pool))
+      continue;
+    const LayoutOptions &device = devices[deviceOf(op)];
+    int64_t columns = *dimsOf(op.getType()).back().constant();
+    auto whole = int64_t(llvm::alignTo(uint64_t(columns), kBlock));
+    if (columns != whole &&
+        (!canPad(op, device) || failed(padColumns(op, whole, pool))))
+      continue;
+    if (failed(arrange(op, device, pool)))
       return failure();
+  }
   return success();
 }

@@ -86,16 +86,18 @@ private:
   }
 };
 
-/// Expects element (k, c) of the weight where blocks of 16 columns have it.
+/// Expects element (k, c) of the weight where blocks of 16 columns have it, and
+/// zeros in columns that were added.
 void expectBlocks(const Fixture &f, const backplane::Weight &weight) {
-  EXPECT_EQ(weight.type.dims, (backplane::Dims{f.columns / 16, inner, 16}));
+  int64_t blocks = (f.columns + 15) / 16;
+  ASSERT_EQ(weight.type.dims, (backplane::Dims{blocks, inner, 16}));
   for (int64_t k = 0; k < inner; ++k)
-    for (int64_t c = 0; c < f.columns; ++c) {
+    for (int64_t c = 0; c < blocks * 16; ++c) {
       float number;
       int64_t place = (c / 16 * inner + k) * 16 + c % 16;
       std::memcpy(&number, weight.data.data() + place * 4, 4);
-      EXPECT_EQ(number,
-                float(f.isTransposed ? c * inner + k : k * f.columns + c));
+      int64_t before = f.isTransposed ? c * inner + k : k * f.columns + c;
+      EXPECT_EQ(number, c < f.columns ? float(before) : 0.0f);
     }
 }
 
@@ -123,6 +125,24 @@ TEST(ArrangeColumns, LeavesOthersAlone) {
   ASSERT_TRUE(other.form(BP_FUSE_EPILOGUE));
   for (Fixture *f : {&one, &odd, &other, &tall})
     EXPECT_EQ(f->arranged(), nullptr) << f->print();
+}
+
+TEST(ArrangeColumns, AddsColumnsForFewRows) {
+  for (auto [rows, isTransposed] :
+       {std::pair(7, false), {7, true}, {1, true}, {64, false}}) {
+    Fixture f(rows, 130, isTransposed);
+    ASSERT_TRUE(f.form(BP_FUSE_WEIGHTS)) << f.print();
+    EXPECT_EQ(f.count("slice"), 1u) << f.print();
+    ASSERT_NE(f.arranged(), nullptr);
+    expectBlocks(f, *f.arranged());
+  }
+  Fixture many(65, 130, false), kept(7, 130, false);
+  ASSERT_TRUE(many.form(BP_FUSE_WEIGHTS));
+  ASSERT_TRUE(kept.form(BP_FUSE_WEIGHTS, true));
+  for (Fixture *f : {&many, &kept}) {
+    EXPECT_EQ(f->count("slice"), 0u) << f->print();
+    EXPECT_EQ(f->arranged(), nullptr) << f->print();
+  }
 }
 
 TEST(ArrangeColumns, TakesOneRowOfATransposedWeight) {
