@@ -90,24 +90,12 @@ uint64_t integerOf(Type type, Type from, double value) {
     return from == Type::F64 || bytesOf(type) == 8
                ? uint64_t(1) << (8 * bytesOf(type) - 1)
                : 0;
-  switch (type) {
-  case Type::U8:
-    return saturate<uint8_t>(value);
-  case Type::S8:
-    return uint64_t(int64_t(saturate<int8_t>(value)));
-  case Type::U16:
-    return saturate<uint16_t>(value);
-  case Type::S16:
-    return uint64_t(int64_t(saturate<int16_t>(value)));
-  case Type::U32:
-    return saturate<uint32_t>(value);
-  case Type::S32:
-    return uint64_t(int64_t(saturate<int32_t>(value)));
-  case Type::S64:
-    return uint64_t(saturate<int64_t>(value));
-  default:
-    return saturate<uint64_t>(value);
-  }
+  return byWidth(bytesOf(type), [=](auto zero) {
+    using Unsigned = decltype(zero);
+    using Signed = std::make_signed_t<Unsigned>;
+    return isSigned(type) ? uint64_t(int64_t(saturate<Signed>(value)))
+                          : uint64_t(saturate<Unsigned>(value));
+  });
 }
 
 uint64_t floatBits(const Conversion &c, double value) {

@@ -96,8 +96,10 @@ template <class Make> Handler forInteger(Type type, Make make) {
   }
 }
 
-template <class Make> Handler forUnsigned(Type type, Make make) {
-  switch (bytesOf(type)) {
+// Calls `make` with an unsigned integer of this many bytes; 0 or nullptr for
+// any other number.
+template <class Make> auto byWidth(uint32_t bytes, Make make) {
+  switch (bytes) {
   case 1:
     return make(uint8_t());
   case 2:
@@ -107,8 +109,12 @@ template <class Make> Handler forUnsigned(Type type, Make make) {
   case 8:
     return make(uint64_t());
   default:
-    return nullptr;
+    return decltype(make(uint8_t()))();
   }
+}
+
+template <class Make> Handler forUnsigned(Type type, Make make) {
+  return byWidth(bytesOf(type), make);
 }
 
 } // namespace emulator

@@ -36,23 +36,13 @@ template <class E> void load(Warp &warp, const Inst &inst) {
   for (uint32_t k = 0; k < parts; ++k) {
     const Reg &reg = warp.reg(inst, k);
     const uint32_t at = k * uint32_t(sizeof(E));
-    // Signed types extend their sign.
-    using Wide2 = std::conditional_t<std::is_signed_v<E>, int16_t, uint16_t>;
-    using Wide4 = std::conditional_t<std::is_signed_v<E>, int32_t, uint32_t>;
-    using Wide8 = std::conditional_t<std::is_signed_v<E>, int64_t, uint64_t>;
-    switch (reg.width) {
-    case 1:
-      loadPart<E, uint8_t>(warp, access, reg, at);
-      break;
-    case 2:
-      loadPart<E, Wide2>(warp, access, reg, at);
-      break;
-    case 4:
-      loadPart<E, Wide4>(warp, access, reg, at);
-      break;
-    default:
-      loadPart<E, Wide8>(warp, access, reg, at);
-    }
+    byWidth(std::min(reg.width, 8u), [&](auto zero) {
+      // Signed types extend their sign; a byte of a register has none.
+      using Wide = std::conditional_t<std::is_signed_v<E> && sizeof(zero) != 1,
+                                      std::make_signed_t<decltype(zero)>,
+                                      decltype(zero)>;
+      loadPart<E, Wide>(warp, access, reg, at);
+    });
   }
 }
 
@@ -69,23 +59,10 @@ template <class E> void loadParameter(Warp &warp, const Inst &inst) {
     E value;
     const uint64_t part = at + k * sizeof(E);
     std::memcpy(&value, parameters.data() + part, sizeof(E));
-    switch (reg.width) {
-    case 2:
-      store(warp, warp.at<uint16_t>(reg),
-            [=](uint32_t) { return uint16_t(value); });
-      break;
-    case 4:
-      store(warp, warp.at<uint32_t>(reg),
-            [=](uint32_t) { return uint32_t(value); });
-      break;
-    case 8:
-      store(warp, warp.at<uint64_t>(reg),
-            [=](uint32_t) { return uint64_t(int64_t(value)); });
-      break;
-    default:
-      store(warp, warp.at<uint8_t>(reg),
-            [=](uint32_t) { return uint8_t(value); });
-    }
+    byWidth(std::min(reg.width, 8u), [&](auto zero) {
+      using Wide = decltype(zero);
+      store(warp, warp.at<Wide>(reg), [=](uint32_t) { return Wide(value); });
+    });
   }
 }
 
@@ -126,73 +103,29 @@ template <class E> void storeLanes(Warp &warp, const Inst &inst) {
 }
 
 Handler loadHandler(Type type, Space space) {
-  bool isParam = space == Space::Param;
-  switch (bytesOf(type)) {
-  case 1:
-    return isSigned(type) ? (isParam ? loadParameter<int8_t> : load<int8_t>)
-                          : (isParam ? loadParameter<uint8_t> : load<uint8_t>);
-  case 2:
-    return isSigned(type)
-               ? (isParam ? loadParameter<int16_t> : load<int16_t>)
-               : (isParam ? loadParameter<uint16_t> : load<uint16_t>);
-  case 4:
-    return isSigned(type)
-               ? (isParam ? loadParameter<int32_t> : load<int32_t>)
-               : (isParam ? loadParameter<uint32_t> : load<uint32_t>);
-  case 8:
-    return isParam ? loadParameter<uint64_t> : load<uint64_t>;
-  default:
-    return nullptr;
-  }
+  return forUnsigned(type, [=](auto zero) -> Handler {
+    using Unsigned = decltype(zero);
+    using Signed = std::make_signed_t<Unsigned>;
+    if (isSigned(type))
+      return space == Space::Param ? loadParameter<Signed> : load<Signed>;
+    return space == Space::Param ? loadParameter<Unsigned> : load<Unsigned>;
+  });
 }
 
 Handler storeHandler(Type type) {
-  switch (bytesOf(type)) {
-  case 1:
-    return storeLanes<uint8_t>;
-  case 2:
-    return storeLanes<uint16_t>;
-  case 4:
-    return storeLanes<uint32_t>;
-  case 8:
-    return storeLanes<uint64_t>;
-  default:
-    return nullptr;
-  }
+  return forUnsigned(
+      type, [](auto zero) -> Handler { return storeLanes<decltype(zero)>; });
 }
 
 // Orders, scopes and hints about caches: every access is in order here.
 void ignoreHints(Decoder &d) {
-  d.ignore({"weak",
-            "relaxed",
-            "acquire",
-            "release",
-            "volatile",
-            "mmio",
-            "cta",
-            "cluster",
-            "gpu",
-            "sys",
-            "ca",
-            "cg",
-            "cs",
-            "lu",
-            "cv",
-            "wb",
-            "wt",
-            "nc",
-            "L1::evict_normal",
-            "L1::evict_unchanged",
-            "L1::evict_first",
-            "L1::evict_last",
-            "L1::no_allocate",
-            "L2::evict_normal",
-            "L2::evict_first",
-            "L2::evict_last",
-            "L2::64B",
-            "L2::128B",
-            "L2::256B",
-            "unified"});
+  d.ignore({"weak", "relaxed", "acquire", "release", "volatile", "mmio"});
+  d.ignore({"cta", "cluster", "gpu", "sys", "unified"});
+  d.ignore({"ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc"});
+  d.ignore({"L1::evict_normal", "L1::evict_unchanged", "L1::evict_first",
+            "L1::evict_last", "L1::no_allocate"});
+  d.ignore({"L2::evict_normal", "L2::evict_first", "L2::evict_last", "L2::64B",
+            "L2::128B", "L2::256B"});
 }
 
 uint32_t takeParts(Decoder &d) {
