@@ -26,32 +26,12 @@ private:
   void *library_;
 };
 
-void findMemory(Finder &finder, Functions &f) {
-  finder.find("dnnl_version", f.version);
-  finder.find("dnnl_engine_create", f.createEngine);
-  finder.find("dnnl_stream_create", f.createStream);
-  finder.find("dnnl_stream_destroy", f.destroyStream);
-  finder.find("dnnl_memory_desc_create_with_tag", f.createDesc);
-  finder.find("dnnl_memory_desc_destroy", f.destroyDesc);
-  finder.find("dnnl_memory_desc_get_size", f.sizeOf);
-  finder.find("dnnl_memory_create", f.createMemory);
-  finder.find("dnnl_memory_destroy", f.destroyMemory);
+void findAll(Finder &finder, Functions &f) {
+#define BP_ONEDNN_FIND(member, name) finder.find(#name, f.member);
+  BP_ONEDNN_FUNCTIONS(BP_ONEDNN_FIND)
+#undef BP_ONEDNN_FIND
   finder.find("omp_get_max_threads", f.maxThreads);
   finder.find("omp_set_num_threads", f.setThreads);
-}
-
-void findPrimitives(Finder &finder, Functions &f) {
-  finder.find("dnnl_primitive_attr_create", f.createAttr);
-  finder.find("dnnl_primitive_attr_destroy", f.destroyAttr);
-  finder.find("dnnl_primitive_attr_set_scratchpad_mode", f.setScratchpad);
-  finder.find("dnnl_convolution_forward_primitive_desc_create",
-              f.createConvolution);
-  finder.find("dnnl_reorder_primitive_desc_create", f.createReorder);
-  finder.find("dnnl_primitive_desc_destroy", f.destroyPrimitiveDesc);
-  finder.find("dnnl_primitive_desc_query_md", f.queryDesc);
-  finder.find("dnnl_primitive_create", f.createPrimitive);
-  finder.find("dnnl_primitive_destroy", f.destroyPrimitive);
-  finder.find("dnnl_primitive_execute", f.execute);
 }
 
 } // namespace
@@ -68,8 +48,7 @@ Result<const OneDnn *> OneDnn::open(const std::string &library) {
                     "; install it, or name its file with the option library");
   auto made = std::make_unique<OneDnn>();
   Finder finder(handle);
-  findMemory(finder, made->functions_);
-  findPrimitives(finder, made->functions_);
+  findAll(finder, made->functions_);
   if (!finder.missing.empty())
     return notFound(library + " has no " + finder.missing +
                     "; the kernels need oneDNN 3 built with OpenMP");

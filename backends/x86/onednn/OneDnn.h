@@ -12,27 +12,32 @@
 
 namespace backplane::onednn {
 
-/// The functions that are called.
+/// The functions that are called: their names here and in the library.
+#define BP_ONEDNN_FUNCTIONS(X)                                                 \
+  X(version, dnnl_version)                                                     \
+  X(createEngine, dnnl_engine_create)                                          \
+  X(createStream, dnnl_stream_create)                                          \
+  X(destroyStream, dnnl_stream_destroy)                                        \
+  X(createDesc, dnnl_memory_desc_create_with_tag)                              \
+  X(destroyDesc, dnnl_memory_desc_destroy)                                     \
+  X(sizeOf, dnnl_memory_desc_get_size)                                         \
+  X(createMemory, dnnl_memory_create)                                          \
+  X(destroyMemory, dnnl_memory_destroy)                                        \
+  X(createAttr, dnnl_primitive_attr_create)                                    \
+  X(destroyAttr, dnnl_primitive_attr_destroy)                                  \
+  X(setScratchpad, dnnl_primitive_attr_set_scratchpad_mode)                    \
+  X(createConvolution, dnnl_convolution_forward_primitive_desc_create)         \
+  X(createReorder, dnnl_reorder_primitive_desc_create)                         \
+  X(destroyPrimitiveDesc, dnnl_primitive_desc_destroy)                         \
+  X(queryDesc, dnnl_primitive_desc_query_md)                                   \
+  X(createPrimitive, dnnl_primitive_create)                                    \
+  X(destroyPrimitive, dnnl_primitive_destroy)                                  \
+  X(execute, dnnl_primitive_execute)
+
 struct Functions {
-  decltype(&dnnl_version) version;
-  decltype(&dnnl_engine_create) createEngine;
-  decltype(&dnnl_stream_create) createStream;
-  decltype(&dnnl_stream_destroy) destroyStream;
-  decltype(&dnnl_memory_desc_create_with_tag) createDesc;
-  decltype(&dnnl_memory_desc_destroy) destroyDesc;
-  decltype(&dnnl_memory_desc_get_size) sizeOf;
-  decltype(&dnnl_memory_create) createMemory;
-  decltype(&dnnl_memory_destroy) destroyMemory;
-  decltype(&dnnl_primitive_attr_create) createAttr;
-  decltype(&dnnl_primitive_attr_destroy) destroyAttr;
-  decltype(&dnnl_primitive_attr_set_scratchpad_mode) setScratchpad;
-  decltype(&dnnl_convolution_forward_primitive_desc_create) createConvolution;
-  decltype(&dnnl_reorder_primitive_desc_create) createReorder;
-  decltype(&dnnl_primitive_desc_destroy) destroyPrimitiveDesc;
-  decltype(&dnnl_primitive_desc_query_md) queryDesc;
-  decltype(&dnnl_primitive_create) createPrimitive;
-  decltype(&dnnl_primitive_destroy) destroyPrimitive;
-  decltype(&dnnl_primitive_execute) execute;
+#define BP_ONEDNN_MEMBER(member, name) decltype(&::name) member;
+  BP_ONEDNN_FUNCTIONS(BP_ONEDNN_MEMBER)
+#undef BP_ONEDNN_MEMBER
   // Of the OpenMP that the library is linked with.
   int (*maxThreads)();
   void (*setThreads)(int);
