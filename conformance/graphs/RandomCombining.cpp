@@ -6,7 +6,6 @@
 #include "sdk/graph/OpTable.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace backplane::conformance {
 
@@ -16,8 +15,8 @@ using enum DType;
 using Item = Growth::Item;
 using Axes = std::vector<int64_t>;
 
-Item *withRank(Growth &g, size_t low, size_t high, TypeSet types) {
-  return g.find([=](const TensorType &type) {
+template <size_t low, size_t high, TypeSet types> Item *withRank(Growth &g) {
+  return g.find([](const TensorType &type) {
     return type.rank() >= low && type.rank() <= high &&
            contains(types, type.dtype);
   });
@@ -40,11 +39,13 @@ bool isNeverEmpty(const Growth &g, const Dims &dims) {
   return true;
 }
 
-void reduced(Growth &g) {
-  Item *x = withRank(g, 1, 5, TypeSet::Number);
-  if (!x || !isNeverEmpty(g, g.type(*x).dims))
-    return;
-  Dims dims = g.type(*x).dims;
+template <size_t low, size_t high, TypeSet types> Item *filled(Growth &g) {
+  Item *x = withRank<low, high, types>(g);
+  return x && isNeverEmpty(g, g.type(*x).dims) ? x : nullptr;
+}
+
+void reduced(Growth &g, const Item &x) {
+  Dims dims = g.type(x).dims;
   Axes axes = {anyAxis(g, dims)};
   if (axes[0] + 1 < static_cast<int64_t>(dims.size()) && g.dice.chance(30))
     axes.push_back(axes[0] + 1);
@@ -52,42 +53,35 @@ void reduced(Growth &g) {
   for (int64_t axis : axes)
     terms *= longest(g, dims[static_cast<size_t>(axis)]);
   std::string kind = g.dice.pick({"sum", "sum", "min", "max"});
-  g.keep(g.s.reduce(x->id, kind, axes, g.dice.chance(40)),
-         kind == "sum" ? x->magnitude * terms : x->magnitude);
+  g.keep(g.s.reduce(x.id, kind, axes, g.dice.chance(40)),
+         kind == "sum" ? x.magnitude * terms : x.magnitude);
 }
 
 /// x less its reduction, or divided by one more than it.
-void normalised(Growth &g) {
-  Item *x = withRank(g, 1, 4, TypeSet::Float);
-  if (!x || !isNeverEmpty(g, g.type(*x).dims))
-    return;
-  Item item = *x;
-  Dims dims = g.type(item).dims;
+void normalised(Growth &g, const Item &x) {
+  Dims dims = g.type(x).dims;
   int64_t axis = anyAxis(g, dims);
   Axes others;
   for (size_t i = 0; i < dims.size(); ++i)
     others.push_back(static_cast<int64_t>(i));
-  ValueId most = g.s.reduce(g.s.op("abs", {item.id}),
-                            g.dice.pick({"max", "sum"}), {axis}, true);
+  ValueId most = g.s.reduce(g.s.op("abs", {x.id}), g.dice.pick({"max", "sum"}),
+                            {axis}, true);
   ValueId wide = g.s.broadcast(g.with("add", most, 1), dims, others);
-  g.keep(g.s.op("div", {item.id, wide}), 1);
+  g.keep(g.s.op("div", {x.id, wide}), 1);
 }
 
-void ranked(Growth &g) {
-  Item *x = withRank(g, 1, 4, TypeSet::Int);
-  if (!x || !isNeverEmpty(g, g.type(*x).dims))
-    return;
-  int64_t axis = anyAxis(g, g.type(*x).dims);
+void ranked(Growth &g, const Item &x) {
+  int64_t axis = anyAxis(g, g.type(x).dims);
   if (g.dice.chance(50)) {
     std::string kind = g.dice.pick({"min", "max"});
-    return g.keep(g.s.op("arg_reduce", {x->id},
+    return g.keep(g.s.op("arg_reduce", {x.id},
                          {{"kind", kind},
                           {"axis", axis},
                           {"last", static_cast<int64_t>(g.dice.below(2))}}),
                   1);
   }
-  Dim k = min(g.type(*x).dims[static_cast<size_t>(axis)], 2);
-  ValueId best = g.s.op("top_k", {x->id},
+  Dim k = min(g.type(x).dims[static_cast<size_t>(axis)], 2);
+  ValueId best = g.s.op("top_k", {x.id},
                         {{"k", Dims{k}},
                          {"axis", axis},
                          {"largest", static_cast<int64_t>(g.dice.below(2))}});
@@ -95,28 +89,21 @@ void ranked(Growth &g) {
   g.keep(g.s.result(best, 1), 1);
 }
 
-void cumulated(Growth &g) {
-  Item *x = withRank(g, 1, 4, TypeSet::Number);
-  if (!x)
-    return;
-  Dims dims = g.type(*x).dims;
+void cumulated(Growth &g, const Item &x) {
+  Dims dims = g.type(x).dims;
   int64_t axis = anyAxis(g, dims);
   std::string kind = g.dice.pick({"sum", "max", "min"});
   // Without exclusive: the first result would be infinite for min and max.
-  g.keep(g.s.op("cumulative", {x->id},
+  g.keep(g.s.op("cumulative", {x.id},
                 {{"kind", kind},
                  {"axis", axis},
                  {"reverse", static_cast<int64_t>(g.dice.below(2))}}),
-         x->magnitude *
+         x.magnitude *
              (kind == "sum" ? longest(g, dims[static_cast<size_t>(axis)]) : 1));
 }
 
-void multiplied(Growth &g) {
-  Item *x = withRank(g, 2, 4, TypeSet::Number);
-  if (!x)
-    return;
-  Item left = *x;
-  TensorType type = g.type(left);
+void multiplied(Growth &g, const Item &x) {
+  TensorType type = g.type(x);
   Dim k = type.dims.back(), n = g.anyDim();
   Dims all = type.dims;
   all.push_back(n);
@@ -129,23 +116,19 @@ void multiplied(Growth &g) {
   if (type.rank() > 2 && g.dice.chance(40))
     dims.insert(dims.begin(), type.dims.begin(), type.dims.end() - 2);
   Item right = g.fresh(type.dtype, dims, 1);
-  g.keep(g.s.op("matmul", {left.id, right.id}, {{"transpose_b", transposes}}),
-         left.magnitude * longest(g, k));
+  g.keep(g.s.op("matmul", {x.id, right.id}, {{"transpose_b", transposes}}),
+         x.magnitude * longest(g, k));
 }
 
-void withBias(Growth &g) {
-  Item *x = withRank(g, 2, 4, TypeSet::Float);
-  if (!x)
-    return;
-  Item item = *x;
-  Dims dims = g.type(item).dims;
+void withBias(Growth &g, const Item &x) {
+  Dims dims = g.type(x).dims;
   int64_t axis = anyAxis(g, dims);
-  Item bias = g.fresh(g.type(item).dtype, {dims[static_cast<size_t>(axis)]}, 1);
-  ValueId sum = g.s.op("add", {item.id, g.s.broadcast(bias.id, dims, {axis})});
+  Item bias = g.fresh(g.type(x).dtype, {dims[static_cast<size_t>(axis)]}, 1);
+  ValueId sum = g.s.op("add", {x.id, g.s.broadcast(bias.id, dims, {axis})});
   if (g.dice.chance(60))
     sum = g.s.op(g.dice.pick({"relu", "tanh", "sigmoid", "gelu", "hard_swish"}),
                  {sum});
-  g.keep(sum, item.magnitude + 1);
+  g.keep(sum, x.magnitude + 1);
 }
 
 /// A window that fits images of any size: padding reaches at least as far.
@@ -159,19 +142,19 @@ Attributes window(Growth &g, int64_t size) {
           {"high", Axes(2, reach - low)}};
 }
 
-Item image(Growth &g, TypeSet types) {
-  Item *x = withRank(g, 4, 4, types);
+Item image(Growth &g) {
+  Item *x = withRank<4, 4, TypeSet::Float>(g);
   if (x && g.dice.chance(70) && g.type(*x).dims[1].constant() &&
       isNeverEmpty(g, g.type(*x).dims))
     return *x;
   auto channels = static_cast<int64_t>(1 + g.dice.below(4));
   Dims dims = {1, channels, g.anyDim(), g.anyDim()};
-  DType dtype = contains(types, g.s.dtype) ? g.s.dtype : F32;
+  DType dtype = contains(TypeSet::Float, g.s.dtype) ? g.s.dtype : F32;
   return g.fresh(dtype, dims, 2);
 }
 
 void convolved(Growth &g) {
-  Item x = image(g, TypeSet::Float);
+  Item x = image(g);
   TensorType type = g.type(x);
   int64_t channels = type.dims[1].constant().value_or(1);
   if (channels > 12 || g.count(type.dims) > 3000)
@@ -187,7 +170,7 @@ void convolved(Growth &g) {
 }
 
 void spread(Growth &g) {
-  Item x = image(g, TypeSet::Float);
+  Item x = image(g);
   TensorType type = g.type(x);
   int64_t channels = type.dims[1].constant().value_or(1);
   if (channels > 8 || g.count(type.dims) > 800)
@@ -204,7 +187,7 @@ void spread(Growth &g) {
 }
 
 void pooled(Growth &g) {
-  Item x = image(g, TypeSet::Float);
+  Item x = image(g);
   if (!g.isSmall(g.type(x).dims))
     return;
   auto size = static_cast<int64_t>(2 + g.dice.below(2));
@@ -222,24 +205,17 @@ void pooled(Growth &g) {
   g.keep(g.s.op("pool", {x.id}, attributes), x.magnitude * double(size * size));
 }
 
-void soft(Growth &g) {
-  Item *x = withRank(g, 1, 4, TypeSet::Float);
-  if (!x || !isNeverEmpty(g, g.type(*x).dims))
-    return;
-  int64_t axis = anyAxis(g, g.type(*x).dims);
-  ValueId value = g.tamed(*x, 4);
+void soft(Growth &g, const Item &x) {
+  int64_t axis = anyAxis(g, g.type(x).dims);
+  ValueId value = g.tamed(x, 4);
   if (g.dice.chance(25))
     return g.keep(g.s.op("log_sum_exp", {value}, {{"axes", Axes{axis}}}), 12);
   const char *op = g.dice.pick({"softmax", "log_softmax"});
   g.keep(g.s.op(op, {value}, {{"axis", axis}}), 12);
 }
 
-void normed(Growth &g) {
-  Item *x = withRank(g, 2, 4, TypeSet::Float);
-  if (!x || !isNeverEmpty(g, g.type(*x).dims))
-    return;
-  Item item = *x;
-  TensorType type = g.type(item);
+void normed(Growth &g, const Item &x) {
+  TensorType type = g.type(x);
   size_t axis = 1 + g.dice.below(type.rank() - 1);
   Dims part(type.dims.begin() + static_cast<ptrdiff_t>(axis), type.dims.end());
   ValueId scale = g.fresh(type.dtype, part, 1).id;
@@ -247,13 +223,13 @@ void normed(Growth &g) {
   Attributes attributes = {{"axis", static_cast<int64_t>(axis)},
                            {"epsilon", 0.5}};
   if (g.dice.chance(40))
-    return g.keep(g.s.op("rms_norm", {item.id, scale}, attributes), 6);
+    return g.keep(g.s.op("rms_norm", {x.id, scale}, attributes), 6);
   ValueId bias = g.fresh(type.dtype, part, 1).id;
-  g.keep(g.s.op("layer_norm", {item.id, scale, bias}, attributes), 7);
+  g.keep(g.s.op("layer_norm", {x.id, scale, bias}, attributes), 7);
 }
 
 void normedByChannel(Growth &g) {
-  Item x = image(g, TypeSet::Float);
+  Item x = image(g);
   TensorType type = g.type(x);
   Dims channels = {type.dims[1]};
   auto one = [&] { return g.fresh(type.dtype, channels, 1).id; };
@@ -315,10 +291,25 @@ void imageOfBytes(Growth &g) {
 
 const std::vector<Step> &combiningSteps() {
   static const std::vector<Step> all = {
-      reduced,         reduced,    normalised, ranked,      cumulated,
-      multiplied,      multiplied, withBias,   withBias,    convolved,
-      convolved,       spread,     pooled,     soft,        normed,
-      normedByChannel, attended,   ofBytes,    imageOfBytes};
+      from<filled<1, 5, TypeSet::Number>, reduced>,
+      from<filled<1, 5, TypeSet::Number>, reduced>,
+      from<filled<1, 4, TypeSet::Float>, normalised>,
+      from<filled<1, 4, TypeSet::Int>, ranked>,
+      from<withRank<1, 4, TypeSet::Number>, cumulated>,
+      from<withRank<2, 4, TypeSet::Number>, multiplied>,
+      from<withRank<2, 4, TypeSet::Number>, multiplied>,
+      from<withRank<2, 4, TypeSet::Float>, withBias>,
+      from<withRank<2, 4, TypeSet::Float>, withBias>,
+      convolved,
+      convolved,
+      spread,
+      pooled,
+      from<filled<1, 4, TypeSet::Float>, soft>,
+      from<filled<2, 4, TypeSet::Float>, normed>,
+      normedByChannel,
+      attended,
+      ofBytes,
+      imageOfBytes};
   return all;
 }
 

@@ -6,7 +6,6 @@
 #include "sdk/graph/OpTable.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace backplane::conformance {
 
@@ -31,26 +30,20 @@ Item *aNumber(Growth &g) {
   return g.find([](const TensorType &type) { return isNumber(type.dtype); });
 }
 
-void function(Growth &g) {
-  Item *x = aFloat(g);
-  if (!x)
-    return;
+void function(Growth &g, const Item &x) {
   const char *op = g.dice.pick(
       {"neg",        "abs",      "sin",        "cos",     "tanh",
        "atan",       "erf",      "relu",       "sigmoid", "silu",
        "hard_swish", "softplus", "leaky_relu", "elu",     "hard_sigmoid",
        "gelu",       "softsign", "mish",       "selu",    "celu",
        "asinh",      "floor",    "sign",       "ceil",    "trunc"});
-  ValueId value = g.tamed(*x, 8);
-  g.keep(g.s.op(op, {value}), std::max(std::min(x->magnitude, 8.0), 1.0) * 1.8);
+  ValueId value = g.tamed(x, 8);
+  g.keep(g.s.op(op, {value}), std::max(std::min(x.magnitude, 8.0), 1.0) * 1.8);
 }
 
 /// Functions that are kept away from the ends of their domain.
-void functionOfPositive(Growth &g) {
-  Item *x = aFloat(g);
-  if (!x)
-    return;
-  ValueId positive = g.s.op("abs", {g.tamed(*x, 8)});
+void functionOfPositive(Growth &g, const Item &x) {
+  ValueId positive = g.s.op("abs", {g.tamed(x, 8)});
   ValueId shifted = g.with("add", positive, 1.5);
   const char *op = g.dice.pick(
       {"sqrt", "rsqrt", "recip", "log", "log1p", "acosh", "expm1", "exp"});
@@ -58,140 +51,107 @@ void functionOfPositive(Growth &g) {
   g.keep(g.s.op(op, {grows ? g.with("mul", positive, -1) : shifted}), 4);
 }
 
-void functionOfSmall(Growth &g) {
-  Item *x = aFloat(g);
-  if (!x)
-    return;
+void functionOfSmall(Growth &g, const Item &x) {
   const char *op = g.dice.pick(
       {"asin", "acos", "atanh", "tan", "sinh", "cosh", "expm1", "exp"});
-  g.keep(g.s.op(op, {g.tamed(*x, 0.75)}), 3.2);
+  g.keep(g.s.op(op, {g.tamed(x, 0.75)}), 3.2);
 }
 
-void integerFunction(Growth &g) {
-  Item *x = anInteger(g);
-  if (!x)
-    return;
+void integerFunction(Growth &g, const Item &x) {
   const char *op = g.dice.pick({"neg", "abs", "not", "clamp"});
   Attributes attributes;
   if (std::string_view(op) == "clamp")
     attributes = {{"low", 1.0}, {"high", 100.0}};
-  g.keep(g.s.op(op, {x->id}, attributes), 1);
+  g.keep(g.s.op(op, {x.id}, attributes), 1);
 }
 
-void sum(Growth &g) {
-  Item *x = aNumber(g);
-  if (!x)
-    return;
-  Item left = *x, right = g.like(g.type(left));
+void sum(Growth &g, const Item &x) {
+  Item right = g.like(g.type(x));
   const char *op = g.dice.pick({"add", "sub", "min", "max"});
-  g.keep(g.s.op(op, {left.id, right.id}), left.magnitude + right.magnitude);
+  g.keep(g.s.op(op, {x.id, right.id}), x.magnitude + right.magnitude);
 }
 
-void product(Growth &g) {
-  Item *x = aNumber(g);
-  if (!x)
-    return;
-  Item left = *x, right = g.like(g.type(left));
-  g.keep(g.s.op("mul", {left.id, right.id}), left.magnitude * right.magnitude);
+void product(Growth &g, const Item &x) {
+  Item right = g.like(g.type(x));
+  g.keep(g.s.op("mul", {x.id, right.id}), x.magnitude * right.magnitude);
 }
 
-void quotient(Growth &g) {
-  Item *x = aFloat(g);
-  if (!x)
-    return;
-  Item left = *x, right = g.like(g.type(left));
+void quotient(Growth &g, const Item &x) {
+  Item right = g.like(g.type(x));
   ValueId divisor = g.with("add", g.s.op("abs", {right.id}), 1);
-  g.keep(g.s.op("div", {left.id, divisor}), left.magnitude);
+  g.keep(g.s.op("div", {x.id, divisor}), x.magnitude);
 }
 
-void power(Growth &g) {
-  Item *x = aFloat(g);
-  if (!x)
-    return;
-  Item left = *x, right = g.like(g.type(left));
-  ValueId base = g.with("add", g.s.op("abs", {g.tamed(left, 2)}), 0.5);
+void power(Growth &g, const Item &x) {
+  Item right = g.like(g.type(x));
+  ValueId base = g.with("add", g.s.op("abs", {g.tamed(x, 2)}), 0.5);
   g.keep(g.s.op("pow", {base, g.tamed(right, 1)}), 3);
 }
 
-void ofIntegers(Growth &g) {
-  Item *x = anInteger(g);
-  if (!x)
-    return;
-  Item left = *x, right = g.like(g.type(left));
+void ofIntegers(Growth &g, const Item &x) {
+  Item right = g.like(g.type(x));
   const char *op =
       g.dice.pick({"and", "or", "xor", "shl", "shr", "div", "rem"});
   std::string_view name = op;
   ValueId divisor =
       name == "div" || name == "rem" ? g.with("or", right.id, 1) : right.id;
-  g.keep(g.s.op(op, {left.id, divisor}), 1);
+  g.keep(g.s.op(op, {x.id, divisor}), 1);
 }
 
-void choice(Growth &g) {
-  Item *x = aNumber(g);
-  if (!x)
-    return;
-  Item left = *x, right = g.like(g.type(left));
+void choice(Growth &g, const Item &x) {
+  Item right = g.like(g.type(x));
   const char *direction = g.dice.pick({"lt", "le", "gt", "ge", "eq", "ne"});
   // What is compared are inputs: no rounding decides.
-  Item a = g.fresh(I32, g.type(left).dims, 1);
+  Item a = g.fresh(I32, g.type(x).dims, 1);
   ValueId condition = g.s.op("compare", {a.id, g.s.fill(2, a.id)},
                              {{"direction", std::string(direction)}});
-  g.keep(g.s.op("select", {condition, left.id, right.id}),
-         std::max(left.magnitude, right.magnitude));
+  g.keep(g.s.op("select", {condition, x.id, right.id}),
+         std::max(x.magnitude, right.magnitude));
 }
 
-void conversion(Growth &g) {
-  Item *x = aNumber(g);
-  if (!x)
-    return;
-  DType from = g.type(*x).dtype;
+void conversion(Growth &g, const Item &x) {
+  DType from = g.type(x).dtype;
   DType to = isFloat(from)
                  ? g.dice.pick(std::vector{F32, F16, F64, BF16, I32})
                  : g.dice.pick(std::vector{F32, I32, I64, I8, U8, U16, F64});
-  ValueId value = x->id;
+  ValueId value = x.id;
   if (isFloat(from) && !isFloat(to)) // no rounding decides
-    value = g.s.op("round_even", {g.fresh(from, g.type(*x).dims, 4).id});
+    value = g.s.op("round_even", {g.fresh(from, g.type(x).dims, 4).id});
   if (!isFloat(from) && isFloat(to)) {
     ValueId number = g.s.cast(g.with("rem", value, 17), to);
     return g.keep(g.with("mul", number, 0.125), 2);
   }
-  g.keep(g.s.cast(value, to), std::min(x->magnitude, 8.0));
+  g.keep(g.s.cast(value, to), std::min(x.magnitude, 8.0));
 }
 
-void bounded(Growth &g) {
-  Item *x = aFloat(g);
-  if (!x)
-    return;
-  g.keep(g.s.op("clamp", {x->id}, {{"low", -1.25}, {"high", 0.75}}), 1.25);
+void bounded(Growth &g, const Item &x) {
+  g.keep(g.s.op("clamp", {x.id}, {{"low", -1.25}, {"high", 0.75}}), 1.25);
 }
 
-void sloped(Growth &g) {
-  Item *x = aFloat(g);
-  if (!x)
-    return;
-  Item left = *x, right = g.like(g.type(left));
-  g.keep(g.s.op("prelu", {left.id, right.id}),
-         left.magnitude * std::max(1.0, right.magnitude));
+void sloped(Growth &g, const Item &x) {
+  Item right = g.like(g.type(x));
+  g.keep(g.s.op("prelu", {x.id, right.id}),
+         x.magnitude * std::max(1.0, right.magnitude));
 }
 
 } // namespace
 
 const std::vector<Step> &elementwiseSteps() {
-  static const std::vector<Step> all = {function,
-                                        function,
-                                        functionOfPositive,
-                                        functionOfSmall,
-                                        sum,
-                                        sum,
-                                        product,
-                                        quotient,
-                                        power,
-                                        ofIntegers,
-                                        integerFunction,
-                                        choice,
-                                        bounded,
-                                        conversion,
-                                        sloped};
+  static const std::vector<Step> all = {from<aFloat, function>,
+                                        from<aFloat, function>,
+                                        from<aFloat, functionOfPositive>,
+                                        from<aFloat, functionOfSmall>,
+                                        from<aNumber, sum>,
+                                        from<aNumber, sum>,
+                                        from<aNumber, product>,
+                                        from<aFloat, quotient>,
+                                        from<aFloat, power>,
+                                        from<anInteger, ofIntegers>,
+                                        from<anInteger, integerFunction>,
+                                        from<aNumber, choice>,
+                                        from<aFloat, bounded>,
+                                        from<aNumber, conversion>,
+                                        from<aFloat, sloped>};
   return all;
 }
 

@@ -89,6 +89,14 @@ private:
 
 /// One random step: adds ops to the growth, or nothing where none fits.
 using Step = void (*)(Growth &growth);
+/// One that begins with a value that `find` finds. It gets a copy: new values
+/// move those that the growth has.
+template <Growth::Item *(*find)(Growth &growth),
+          void (*step)(Growth &growth, const Growth::Item &item)>
+void from(Growth &growth) {
+  if (const Growth::Item *found = find(growth))
+    step(growth, Growth::Item(*found));
+}
 const std::vector<Step> &elementwiseSteps();
 const std::vector<Step> &movingSteps();
 const std::vector<Step> &combiningSteps();
