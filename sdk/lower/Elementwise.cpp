@@ -7,7 +7,6 @@
 #include "backplane/kernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -48,35 +47,6 @@ template <typename Op> Value unary(Scalars &s) {
 }
 
 using ScalarBuilder = Value (*)(Scalars &);
-
-/// Float functions that the math dialect has.
-ScalarBuilder floatFunction(StringRef name) {
-  return llvm::StringSwitch<ScalarBuilder>(name)
-      .Case("floor", unary<math::FloorOp>)
-      .Case("ceil", unary<math::CeilOp>)
-      .Case("round_even", unary<math::RoundEvenOp>)
-      .Case("trunc", unary<math::TruncOp>)
-      .Case("sqrt", unary<math::SqrtOp>)
-      .Case("rsqrt", unary<math::RsqrtOp>)
-      .Case("exp", unary<math::ExpOp>)
-      .Case("expm1", unary<math::ExpM1Op>)
-      .Case("log", unary<math::LogOp>)
-      .Case("log1p", unary<math::Log1pOp>)
-      .Case("sin", unary<math::SinOp>)
-      .Case("cos", unary<math::CosOp>)
-      .Case("tan", unary<math::TanOp>)
-      .Case("asin", unary<math::AsinOp>)
-      .Case("acos", unary<math::AcosOp>)
-      .Case("atan", unary<math::AtanOp>)
-      .Case("sinh", unary<math::SinhOp>)
-      .Case("cosh", unary<math::CoshOp>)
-      .Case("asinh", unary<math::AsinhOp>)
-      .Case("acosh", unary<math::AcoshOp>)
-      .Case("atanh", unary<math::AtanhOp>)
-      .Case("tanh", unary<math::TanhOp>)
-      .Case("erf", unary<math::ErfOp>)
-      .Default(nullptr);
-}
 
 /// neg and abs of the floats that do not compute as they are stored, on their
 /// bits, so that a NaN keeps its own.
@@ -119,11 +89,7 @@ Value sign(Scalars &s) {
 }
 
 Value invert(Scalars &s) {
-  Value ones = arith::ConstantOp::create(
-      s.body,
-      s.body.getIntegerAttr(
-          s.type(), APInt::getAllOnes(s.type().getIntOrFloatBitWidth())));
-  return arith::XOrIOp::create(s.body, s.args[0], ones);
+  return arith::XOrIOp::create(s.body, s.args[0], s.integer(-1));
 }
 
 Value isNan(Scalars &s) {
@@ -164,65 +130,9 @@ Value divide(Scalars &s) {
   return s.select(bad, zero, s.select(flips, flipped, result));
 }
 
-/// Doubles the divisor to just below the dividend, then goes back down,
-/// subtracting: every step is exact.
-Value scaledUp(Scalars &s, Value divisor, Value dividend) {
-  auto loop = scf::WhileOp::create(
-      s.body, TypeRange(s.type()), ValueRange(divisor),
-      [&](OpBuilder &nested, Location loc, ValueRange args) {
-        Value twice = arith::AddFOp::create(nested, loc, args[0], args[0]);
-        Value fits = arith::CmpFOp::create(
-            nested, loc, arith::CmpFPredicate::OLE, twice, dividend);
-        scf::ConditionOp::create(nested, loc, fits, args);
-      },
-      [&](OpBuilder &nested, Location loc, ValueRange args) {
-        Value twice = arith::AddFOp::create(nested, loc, args[0], args[0]);
-        scf::YieldOp::create(nested, loc, twice);
-      });
-  return loop.getResult(0);
-}
-
-Value subtractDown(Scalars &s, Value dividend, Value top, Value divisor) {
-  Value half = s.number(0.5);
-  auto loop = scf::WhileOp::create(
-      s.body, TypeRange{s.type(), s.type()}, ValueRange{dividend, top},
-      [&](OpBuilder &nested, Location loc, ValueRange args) {
-        Value more = arith::CmpFOp::create(
-            nested, loc, arith::CmpFPredicate::OGE, args[1], divisor);
-        scf::ConditionOp::create(nested, loc, more, args);
-      },
-      [&](OpBuilder &nested, Location loc, ValueRange args) {
-        Value fits = arith::CmpFOp::create(
-            nested, loc, arith::CmpFPredicate::OGE, args[0], args[1]);
-        Value less = arith::SubFOp::create(nested, loc, args[0], args[1]);
-        Value next = arith::SelectOp::create(nested, loc, fits, less, args[0]);
-        Value smaller = arith::MulFOp::create(nested, loc, args[1], half);
-        scf::YieldOp::create(nested, loc, ValueRange{next, smaller});
-      });
-  return loop.getResult(0);
-}
-
-Value floatRemainder(Scalars &s) {
-  Value infinity = s.number(std::numeric_limits<double>::infinity());
-  Value a = math::AbsFOp::create(s.body, s.args[0]);
-  Value b = math::AbsFOp::create(s.body, s.args[1]);
-  Value invalid = arith::OrIOp::create(
-      s.body, s.compare(arith::CmpFPredicate::UEQ, a, infinity),
-      s.compare(arith::CmpFPredicate::UEQ, b, s.number(0)));
-  Value unchanged = s.compare(arith::CmpFPredicate::OLT, a, b);
-  Value trivial = arith::OrIOp::create(s.body, invalid, unchanged);
-  Value dividend = s.select(trivial, s.number(1), a);
-  Value divisor = s.select(trivial, s.number(1), b);
-  Value top = scaledUp(s, divisor, dividend);
-  Value rest = subtractDown(s, dividend, top, divisor);
-  rest = math::CopySignOp::create(s.body, rest, s.args[0]);
-  Value nan = s.number(std::numeric_limits<double>::quiet_NaN());
-  return s.select(invalid, nan, s.select(unchanged, s.args[0], rest));
-}
-
 Value remainder(Scalars &s) {
   if (s.element.isFloat())
-    return floatRemainder(s);
+    return floatRemainder(s.body, s.args[0], s.args[1]);
   return divide<arith::RemSIOp, arith::RemUIOp, true>(s);
 }
 
@@ -281,7 +191,31 @@ ScalarBuilder plainOp(StringRef name) {
       .Case("shl", shiftToZero<arith::ShLIOp>)
       .Case("shr", shiftRight)
       .Case("xor", binary<arith::XOrIOp>)
-      .Default(floatFunction(name));
+      // Of floats alone.
+      .Case("floor", unary<math::FloorOp>)
+      .Case("ceil", unary<math::CeilOp>)
+      .Case("round_even", unary<math::RoundEvenOp>)
+      .Case("trunc", unary<math::TruncOp>)
+      .Case("sqrt", unary<math::SqrtOp>)
+      .Case("rsqrt", unary<math::RsqrtOp>)
+      .Case("exp", unary<math::ExpOp>)
+      .Case("expm1", unary<math::ExpM1Op>)
+      .Case("log", unary<math::LogOp>)
+      .Case("log1p", unary<math::Log1pOp>)
+      .Case("sin", unary<math::SinOp>)
+      .Case("cos", unary<math::CosOp>)
+      .Case("tan", unary<math::TanOp>)
+      .Case("asin", unary<math::AsinOp>)
+      .Case("acos", unary<math::AcosOp>)
+      .Case("atan", unary<math::AtanOp>)
+      .Case("sinh", unary<math::SinhOp>)
+      .Case("cosh", unary<math::CoshOp>)
+      .Case("asinh", unary<math::AsinhOp>)
+      .Case("acosh", unary<math::AcoshOp>)
+      .Case("atanh", unary<math::AtanhOp>)
+      .Case("tanh", unary<math::TanhOp>)
+      .Case("erf", unary<math::ErfOp>)
+      .Default(nullptr);
 }
 
 Value compareFloats(Scalars &s, StringRef direction) {

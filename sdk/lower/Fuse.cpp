@@ -43,7 +43,8 @@ bool mayFuse(OpOperand *operand) {
          isCheap(producer);
 }
 
-bool isElementwise(Operation *op) {
+/// Whether each iteration is of other elements of the result.
+bool hasNoReduction(Operation *op) {
   auto generic = dyn_cast<linalg::GenericOp>(op);
   return generic && generic.getNumReductionLoops() == 0;
 }
@@ -52,10 +53,11 @@ bool isElementwise(Operation *op) {
 /// computes, so that nothing stands between the two.
 bool mayExpand(OpOperand *operand) {
   auto collapse = operand->get().getDefiningOp<tensor::CollapseShapeOp>();
-  return collapse && isElementwise(operand->getOwner()) &&
+  return collapse && hasNoReduction(operand->getOwner()) &&
          llvm::all_of(collapse->getUsers(),
                       [](Operation *user) {
-                        return isElementwise(user) || isa<func::ReturnOp>(user);
+                        return hasNoReduction(user) ||
+                               isa<func::ReturnOp>(user);
                       }) &&
          collapse.getSrc().getDefiningOp<linalg::LinalgOp>();
 }

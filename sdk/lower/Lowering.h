@@ -163,6 +163,8 @@ Value combine(ImplicitLocOpBuilder &body, StringRef kind, Value a, Value b,
               bool isUnsigned);
 /// a * b + sum, in two steps.
 Value multiplyAdd(ImplicitLocOpBuilder &body, Value a, Value b, Value sum);
+/// x less the multiple of y next to it towards zero; exact.
+Value floatRemainder(ImplicitLocOpBuilder &body, Value x, Value y);
 Value castScalar(ImplicitLocOpBuilder &body, Value value, const Element &from,
                  const Element &to);
 /// The plain number that every element of an integer value is known to be.

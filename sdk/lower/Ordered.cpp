@@ -81,6 +81,32 @@ static bool isSingle(Type type) {
   });
 }
 
+using ScatterValue = function_ref<Value(ImplicitLocOpBuilder &)>;
+
+/// `target` with the value at the position, or as it is when `bad`.
+static Value putUnless(ImplicitLocOpBuilder &b, Value bad, Value target,
+                       ValueRange position, ScatterValue make) {
+  Value old = extract(b, target, position);
+  Value value = arith::SelectOp::create(b, bad, old, make(b));
+  return insert(b, value, target, position);
+}
+
+/// The same, where the position may be outside when `bad`.
+static Value branchUnless(ImplicitLocOpBuilder &b, Value bad, Value target,
+                          ValueRange position, ScatterValue make) {
+  auto choice = scf::IfOp::create(
+      b, bad,
+      [&](OpBuilder &nested, Location loc) {
+        scf::YieldOp::create(nested, loc, target);
+      },
+      [&](OpBuilder &nested, Location loc) {
+        ImplicitLocOpBuilder inner(loc, nested);
+        Value value = make(inner);
+        scf::YieldOp::create(inner, insert(inner, value, target, position));
+      });
+  return choice.getResult(0);
+}
+
 LogicalResult lower::lowerScatter(Lowering &lowering, ScatterOp op) {
   ImplicitLocOpBuilder &builder = lowering.builder;
   Type type = op.getResult().getType();
@@ -122,23 +148,8 @@ LogicalResult lower::lowerScatter(Lowering &lowering, ScatterOp op) {
                             load(inner, value, element), element.isUnsigned);
       return wide ? value : store(inner, value, element);
     };
-    if (single) {
-      Value old = extract(b, target[0], position);
-      Value value = arith::SelectOp::create(b, bad, old, combined(b));
-      return Values{insert(b, value, target[0], position)};
-    }
-    auto choice = scf::IfOp::create(
-        b, bad,
-        [&](OpBuilder &nested, Location loc) {
-          scf::YieldOp::create(nested, loc, target);
-        },
-        [&](OpBuilder &nested, Location loc) {
-          ImplicitLocOpBuilder inner(loc, nested);
-          Value value = combined(inner);
-          scf::YieldOp::create(inner,
-                               insert(inner, value, target[0], position));
-        });
-    return Values{choice.getResult(0)};
+    return Values{single ? putUnless(b, bad, target[0], position, combined)
+                         : branchUnless(b, bad, target[0], position, combined)};
   };
   // Updates of other lines never meet.
   auto ordered = [&](size_t i) { return i >= axis && i < axis + indexRank; };
