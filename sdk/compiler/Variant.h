@@ -157,6 +157,9 @@ Result<CompiledProgram> compileProgram(VariantContext &context,
                                        const std::string &name,
                                        OneDevice device, Draft draft);
 
+/// "conv (/a) of f32".
+std::string describeOp(mlir::Operation &op);
+
 /// Notes that the device of an op or a dispatch does not run what is in it, and
 /// what to do then.
 void refuse(VariantContext &context, mlir::Operation *op, const Status &status,
