@@ -13,18 +13,8 @@ constexpr int kLongestChain = 64;
 
 /// Integers whose elements can be told; u64 has some that have no i64.
 bool isWhole(DType type) {
-  switch (type) {
-  case DType::I8:
-  case DType::I16:
-  case DType::I32:
-  case DType::I64:
-  case DType::U8:
-  case DType::U16:
-  case DType::U32:
-    return true;
-  default:
-    return false;
-  }
+  return (isSignedInteger(type) || isUnsignedInteger(type)) &&
+         bitWidth(type) >= 8 && type != DType::U64;
 }
 
 /// Ops stand in the order of their results; some have none.

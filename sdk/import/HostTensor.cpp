@@ -19,52 +19,32 @@ TensorType HostTensor::type() const {
 
 Result<DType> dtypeOf(int onnxType) {
   using T = onnx::TensorProto;
-  switch (onnxType) {
-  case T::FLOAT:
-    return DType::F32;
-  case T::DOUBLE:
-    return DType::F64;
-  case T::FLOAT16:
-    return DType::F16;
-  case T::BFLOAT16:
-    return DType::BF16;
-  case T::FLOAT8E4M3FN:
-    return DType::F8E4M3FN;
-  case T::FLOAT8E5M2:
-    return DType::F8E5M2;
-  case T::FLOAT8E4M3FNUZ:
-    return DType::F8E4M3FNUZ;
-  case T::FLOAT8E5M2FNUZ:
-    return DType::F8E5M2FNUZ;
-  case T::FLOAT8E8M0:
-    return DType::F8E8M0FNU;
-  case T::FLOAT4E2M1:
-    return DType::F4E2M1FN;
-  case T::INT64:
-    return DType::I64;
-  case T::INT32:
-    return DType::I32;
-  case T::INT16:
-    return DType::I16;
-  case T::INT8:
-    return DType::I8;
-  case T::INT4:
-    return DType::I4;
-  case T::UINT64:
-    return DType::U64;
-  case T::UINT32:
-    return DType::U32;
-  case T::UINT16:
-    return DType::U16;
-  case T::UINT8:
-    return DType::U8;
-  case T::UINT4:
-    return DType::U4;
-  case T::BOOL:
-    return DType::Bool;
-  default:
-    break;
-  }
+  static constexpr std::pair<int, DType> dtypes[] = {
+      {T::FLOAT, DType::F32},
+      {T::DOUBLE, DType::F64},
+      {T::FLOAT16, DType::F16},
+      {T::BFLOAT16, DType::BF16},
+      {T::FLOAT8E4M3FN, DType::F8E4M3FN},
+      {T::FLOAT8E5M2, DType::F8E5M2},
+      {T::FLOAT8E4M3FNUZ, DType::F8E4M3FNUZ},
+      {T::FLOAT8E5M2FNUZ, DType::F8E5M2FNUZ},
+      {T::FLOAT8E8M0, DType::F8E8M0FNU},
+      {T::FLOAT4E2M1, DType::F4E2M1FN},
+      {T::INT64, DType::I64},
+      {T::INT32, DType::I32},
+      {T::INT16, DType::I16},
+      {T::INT8, DType::I8},
+      {T::INT4, DType::I4},
+      {T::UINT64, DType::U64},
+      {T::UINT32, DType::U32},
+      {T::UINT16, DType::U16},
+      {T::UINT8, DType::U8},
+      {T::UINT4, DType::U4},
+      {T::BOOL, DType::Bool},
+  };
+  for (auto [known, dtype] : dtypes)
+    if (known == onnxType)
+      return dtype;
   std::string name = T::DataType_IsValid(onnxType)
                          ? T::DataType_Name(static_cast<T::DataType>(onnxType))
                          : std::to_string(onnxType);
