@@ -2,17 +2,17 @@
 """Makes the table of ONNX ops from onnx_ops.toml and the schemas of the `onnx`
 package.
 
-  gen_onnx.py          writes OnnxTable.inc, OnnxHandlers.h and the page
-                       docs/reference/onnx.md
-  gen_onnx.py --check  fails when one of them is stale
+  gen_onnx.py                  writes OnnxTable.inc and the page
+                               docs/reference/onnx.md
+  gen_onnx.py --check          fails when one of them is stale
+  gen_onnx.py --handlers FILE  writes the header that declares the handlers,
+                               for which the build needs no package
 """
 
 import argparse
 import pathlib
 import sys
 import tomllib
-
-import onnx.defs
 
 HERE = pathlib.Path(__file__).resolve().parent
 PAGE = HERE.parent.parent / "docs/reference/onnx.md"
@@ -23,6 +23,8 @@ MADE = "Made by sdk/import/gen_onnx.py from onnx_ops.toml. Do not edit."
 
 def schemas_by_opset(first, last):
     """{name: {opset: schema}} of the ops of ai.onnx that are not deprecated."""
+    import onnx.defs
+
     history = {}
     for schema in onnx.defs.get_all_schemas_with_history():
         if schema.domain == "":
@@ -40,8 +42,8 @@ def schemas_by_opset(first, last):
 def least_inputs(schema):
     """The inputs before the first that may be left out."""
     count = 0
-    option = onnx.defs.OpSchema.FormalParameterOption
     for parameter in schema.inputs:
+        option = type(parameter.option)
         if parameter.option == option.Variadic:
             return count + parameter.min_arity
         if parameter.option != option.Single:
@@ -72,6 +74,10 @@ def attribute_ranges(schemas, without):
     ]
 
 
+def handler(name, row):
+    return "onnx" + row.get("handler", name)
+
+
 def complete(name, row, schemas):
     """One row with all columns."""
     if set(row) - KEYS:
@@ -83,7 +89,7 @@ def complete(name, row, schemas):
     kinds = schemas.values()
     return {
         "name": name,
-        "handler": "onnx" + row.get("handler", name),
+        "handler": handler(name, row),
         "target": row.get("target", ""),
         "note": row.get("note", ""),
         "since": since,
@@ -97,9 +103,13 @@ def complete(name, row, schemas):
     }
 
 
-def load(path):
+def read_table():
+    return tomllib.loads((HERE / "onnx_ops.toml").read_text(encoding="utf-8"))
+
+
+def load():
     """The opsets (first, last) and the rows, by name."""
-    table = tomllib.loads(path.read_text(encoding="utf-8"))
+    table = read_table()
     first, last = table["opsets"]
     schemas = schemas_by_opset(first, last)
     rows = [
@@ -141,8 +151,9 @@ def write_table(first, last, rows):
     return "\n".join(lines + ["};"]) + "\n"
 
 
-def write_handlers(first, last, rows):
+def write_handlers():
     """The header that declares the handlers."""
+    names = {handler(*op) for op in read_table()["ops"].items()}
     lines = [
         "// SPDX-License-Identifier: Apache-2.0",
         f"// {MADE}",
@@ -152,14 +163,12 @@ def write_handlers(first, last, rows):
         "#ifndef BACKPLANE_IMPORT_ONNXHANDLERS_H",
         "#define BACKPLANE_IMPORT_ONNXHANDLERS_H",
         "",
-        '#include "Node.h"',
+        '#include "sdk/import/Node.h"',
         "",
         "namespace backplane::frontend {",
         "",
     ]
-    lines += [
-        f"void {name}(Node &);" for name in sorted({r["handler"] for r in rows})
-    ]
+    lines += [f"void {name}(Node &);" for name in sorted(names)]
     lines += [
         "",
         "} // namespace backplane::frontend",
@@ -209,12 +218,15 @@ def write_page(first, last, rows):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--handlers", type=pathlib.Path, metavar="FILE")
     args = parser.parse_args()
-    table = load(HERE / "onnx_ops.toml")
+    if args.handlers:
+        args.handlers.write_text(write_handlers(), encoding="utf-8")
+        return 0
+    table = load()
     stale = 0
     for path, write in (
         (HERE / "OnnxTable.inc", write_table),
-        (HERE / "OnnxHandlers.h", write_handlers),
         (PAGE, write_page),
     ):
         text = write(*table)
