@@ -11,14 +11,26 @@ namespace backplane::conformance {
 
 using Sizes = std::vector<int64_t>;
 
-struct Geometry {
-  std::string name;
+struct WindowShape {
   Sizes window, strides, dilations, low, high;
+};
+
+/// What windows lie on.
+struct ImageShape {
   int64_t groups = 1;
   /// Dims of the channels; 0: symbolic (groups 1 only).
   int64_t in = 0, out = 0;
   /// Sizes of batch and spatial axes; empty: symbolic.
   Sizes sizes = {};
+};
+
+struct Geometry : WindowShape, ImageShape {
+  std::string name;
+
+  Geometry(std::string name = {}, WindowShape windows = {},
+           ImageShape image = {})
+      : WindowShape(std::move(windows)), ImageShape(std::move(image)),
+        name(std::move(name)) {}
 
   bool isStatic() const { return !sizes.empty(); }
   bool isDilated() const;

@@ -83,8 +83,8 @@ std::vector<Window> transposes() {
 /// Half of the window before and after an axis; none where windows do not
 /// overlap.
 Geometry geometryOf(const Window &window) {
-  Geometry geometry{
-      window.name, window.window, window.strides, window.dilations, {}, {}};
+  Geometry geometry(window.name,
+                    {window.window, window.strides, window.dilations, {}, {}});
   for (size_t i = 0; i < window.window.size(); ++i) {
     int64_t span = (window.window[i] - 1) * window.dilations[i];
     bool isPatch = window.strides[i] >= window.window[i];

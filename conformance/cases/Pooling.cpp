@@ -2,6 +2,7 @@
 //
 // Units of pool and avg_pool.
 #include "Geometry.h"
+#include "Rules.h"
 #include "sdk/graph/OpTable.h"
 
 namespace backplane::conformance {
@@ -10,33 +11,19 @@ namespace {
 
 const std::vector<Geometry> &windows() {
   static const std::vector<Geometry> all = {
-      // name, window, strides, dilations, low, high, groups, in, out, sizes
-      {"2x2", {2, 2}, {2, 2}, {1, 1}, {0, 0}, {0, 0}},
-      {"uneven", {3, 2}, {2, 1}, {1, 1}, {0, 1}, {2, 0}},
-      {"stride-over-window", {2, 1}, {3, 4}, {1, 1}, {0, 0}, {0, 0}},
-      {"dilated", {3, 2}, {1, 2}, {2, 3}, {2, 1}, {1, 2}},
-      {"1d", {5}, {2}, {1}, {2}, {2}},
-      {"volume", {2, 3, 2}, {1, 2, 2}, {1, 1, 1}, {1, 1, 0}, {0, 1, 1}},
+      // name, {window, strides, dilations, low, high}, {groups, in, out, sizes}
+      {"2x2", {{2, 2}, {2, 2}, {1, 1}, {0, 0}, {0, 0}}},
+      {"uneven", {{3, 2}, {2, 1}, {1, 1}, {0, 1}, {2, 0}}},
+      {"stride-over-window", {{2, 1}, {3, 4}, {1, 1}, {0, 0}, {0, 0}}},
+      {"dilated", {{3, 2}, {1, 2}, {2, 3}, {2, 1}, {1, 2}}},
+      {"1d", {{5}, {2}, {1}, {2}, {2}}},
+      {"volume", {{2, 3, 2}, {1, 2, 2}, {1, 1, 1}, {1, 1, 0}, {0, 1, 1}}},
       {"static-3x3",
-       {3, 3},
-       {2, 2},
-       {1, 1},
-       {1, 1},
-       {1, 1},
-       1,
-       17,
-       0,
-       {1, 14, 15}},
+       {{3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}},
+       {1, 17, 0, {1, 14, 15}}},
       {"static-global",
-       {7, 9},
-       {1, 1},
-       {1, 1},
-       {0, 0},
-       {0, 0},
-       1,
-       33,
-       0,
-       {2, 7, 9}},
+       {{7, 9}, {1, 1}, {1, 1}, {0, 0}, {0, 0}},
+       {1, 33, 0, {2, 7, 9}}},
   };
   return all;
 }
@@ -44,8 +31,8 @@ const std::vector<Geometry> &windows() {
 /// Some windows lie in the padding alone: a mean of nothing has no value, so
 /// avg_pool takes it with count_padding only.
 const Geometry &padOverWindow() {
-  static const Geometry geometry = {
-      "pad-over-window", {2, 3}, {1, 2}, {1, 1}, {3, 3}, {2, 4}};
+  static const Geometry geometry = {"pad-over-window",
+                                    {{2, 3}, {1, 2}, {1, 1}, {3, 3}, {2, 4}}};
   return geometry;
 }
 
@@ -93,8 +80,7 @@ void makePool(const Sink &sink, DType dtype, const Geometry &geometry,
   Dims dims = axesOf(geometry, builder);
   Dim channels = geometry.in ? Dim(geometry.in) : builder.symbol("c");
   dims.insert(dims.begin() + 1, channels);
-  InputRule rule;
-  rule.terms = 1;
+  InputRule rule = termsOf(1);
   for (int64_t size : geometry.window)
     rule.terms = rule.terms * Dim(size);
   Attributes attributes = attributesOf(geometry);

@@ -5,6 +5,7 @@
 // have, of few pixels and of many, of one row and of many.
 #include "CaseBuilder.h"
 #include "Geometry.h"
+#include "Rules.h"
 
 namespace backplane::conformance {
 
@@ -12,74 +13,36 @@ namespace {
 
 std::vector<Geometry> fewPixels() {
   return {
-      // name, window, strides, dilations, low, high, groups, in, out, sizes
-      {"few-1x1", {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, 1, 24, 48, {2, 5, 5}},
-      {"few-3x3", {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 1, 33, 32, {1, 7, 7}},
+      // name, {window, strides, dilations, low, high}, {groups, in, out, sizes}
+      {"few-1x1",
+       {{1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}},
+       {1, 24, 48, {2, 5, 5}}},
+      {"few-3x3",
+       {{3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
+       {1, 33, 32, {1, 7, 7}}},
       {"few-strided",
-       {3, 2},
-       {2, 1},
-       {1, 1},
-       {1, 0},
-       {0, 1},
-       1,
-       6,
-       16,
-       {1, 9, 5}},
+       {{3, 2}, {2, 1}, {1, 1}, {1, 0}, {0, 1}},
+       {1, 6, 16, {1, 9, 5}}},
       {"few-dilated",
-       {3, 3},
-       {1, 1},
-       {4, 4},
-       {4, 4},
-       {4, 4},
-       1,
-       5,
-       16,
-       {1, 9, 9}},
+       {{3, 3}, {1, 1}, {4, 4}, {4, 4}, {4, 4}},
+       {1, 5, 16, {1, 9, 9}}},
       {"few-blocks-of-8",
-       {3, 3},
-       {1, 1},
-       {1, 1},
-       {1, 1},
-       {1, 1},
-       1,
-       7,
-       24,
-       {1, 5, 5}},
+       {{3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
+       {1, 7, 24, {1, 5, 5}}},
   };
 }
 
 std::vector<Geometry> manyPixels() {
   return {
       {"many-3x3",
-       {3, 3},
-       {1, 1},
-       {1, 1},
-       {1, 1},
-       {1, 1},
-       1,
-       17,
-       24,
-       {1, 19, 35}},
+       {{3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
+       {1, 17, 24, {1, 19, 35}}},
       {"many-strided",
-       {5, 4},
-       {3, 2},
-       {1, 1},
-       {2, 0},
-       {1, 3},
-       1,
-       4,
-       8,
-       {1, 31, 50}},
+       {{5, 4}, {3, 2}, {1, 1}, {2, 0}, {1, 3}},
+       {1, 4, 8, {1, 31, 50}}},
       {"many-1x1",
-       {1, 1},
-       {2, 2},
-       {1, 1},
-       {0, 0},
-       {0, 0},
-       1,
-       40,
-       16,
-       {1, 24, 27}},
+       {{1, 1}, {2, 2}, {1, 1}, {0, 0}, {0, 0}},
+       {1, 40, 16, {1, 24, 27}}},
   };
 }
 
@@ -87,69 +50,31 @@ std::vector<Geometry> manyPixels() {
 std::vector<Geometry> otherImages() {
   return {
       {"padding-wide-as-the-image",
-       {3, 3},
-       {1, 1},
-       {12, 12},
-       {12, 12},
-       {12, 12},
-       1,
-       9,
-       8,
-       {1, 20, 20}},
+       {{3, 3}, {1, 1}, {12, 12}, {12, 12}, {12, 12}},
+       {1, 9, 8, {1, 20, 20}}},
       {"padding-wide-in-lanes",
-       {3, 3},
-       {1, 1},
-       {7, 7},
-       {7, 7},
-       {7, 7},
-       1,
-       9,
-       32,
-       {1, 15, 20}},
+       {{3, 3}, {1, 1}, {7, 7}, {7, 7}, {7, 7}},
+       {1, 9, 32, {1, 15, 20}}},
       {"padding-wide-of-five",
-       {2, 5},
-       {2, 1},
-       {1, 4},
-       {1, 9},
-       {0, 8},
-       1,
-       6,
-       16,
-       {2, 9, 12}},
-      {"groups", {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 3, 12, 24, {1, 9, 18}},
-      {"line", {5}, {2}, {1}, {2}, {2}, 1, 40, 16, {1, 71}},
-      {"line-of-one", {3}, {3}, {1}, {0}, {1}, 1, 1, 20, {1, 252}},
-      {"one-row", {3, 2}, {1, 1}, {1, 1}, {0, 0}, {1, 0}, 1, 4, 16, {1, 2, 40}},
+       {{2, 5}, {2, 1}, {1, 4}, {1, 9}, {0, 8}},
+       {1, 6, 16, {2, 9, 12}}},
+      {"groups",
+       {{3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
+       {3, 12, 24, {1, 9, 18}}},
+      {"line", {{5}, {2}, {1}, {2}, {2}}, {1, 40, 16, {1, 71}}},
+      {"line-of-one", {{3}, {3}, {1}, {0}, {1}}, {1, 1, 20, {1, 252}}},
+      {"one-row",
+       {{3, 2}, {1, 1}, {1, 1}, {0, 0}, {1, 0}},
+       {1, 4, 16, {1, 2, 40}}},
       {"one-row-of-one",
-       {3, 1},
-       {1, 1},
-       {1, 1},
-       {0, 0},
-       {1, 0},
-       1,
-       1,
-       16,
-       {1, 2, 40}},
+       {{3, 1}, {1, 1}, {1, 1}, {0, 0}, {1, 0}},
+       {1, 1, 16, {1, 2, 40}}},
       {"padded-behind",
-       {1, 1},
-       {5, 5},
-       {1, 1},
-       {0, 0},
-       {2, 3},
-       1,
-       5,
-       20,
-       {1, 31, 33}},
+       {{1, 1}, {5, 5}, {1, 1}, {0, 0}, {2, 3}},
+       {1, 5, 20, {1, 31, 33}}},
       {"volume",
-       {2, 3, 2},
-       {1, 2, 1},
-       {1, 1, 2},
-       {1, 0, 2},
-       {0, 1, 1},
-       1,
-       3,
-       8,
-       {1, 4, 7, 12}},
+       {{2, 3, 2}, {1, 2, 1}, {1, 1, 2}, {1, 0, 2}, {0, 1, 1}},
+       {1, 3, 8, {1, 4, 7, 12}}},
   };
 }
 
@@ -171,8 +96,7 @@ void makeConv(const Sink &sink, DType dtype, const Geometry &geometry) {
     w.emplace_back(size);
     terms = terms * Dim(size);
   }
-  InputRule rule;
-  rule.terms = terms;
+  InputRule rule = termsOf(terms);
   Attributes attributes = attributesOf(geometry);
   attributes["groups"] = geometry.groups;
   ValueId image = builder.input(dtype, x, rule);
@@ -192,8 +116,7 @@ void makeProduct(const Sink &sink, DType dtype, int64_t columns,
                           (isTransposed ? "-transposed" : ""),
                       {"tail", "last-k", "accumulate"});
   Dim rows = builder.symbol("n");
-  InputRule rule;
-  rule.terms = inner;
+  InputRule rule = termsOf(inner);
   ValueId x = builder.input(dtype, {rows, inner}, rule);
   ValueId before = builder.input(dtype, {rows, columns});
   Dims weight = {inner, columns};
