@@ -4,6 +4,7 @@
 // around it, what loops carry from one iteration to the next and what they
 // stack.
 #include "CaseBuilder.h"
+#include "Rules.h"
 
 namespace backplane::conformance {
 
@@ -207,8 +208,7 @@ void makeRunningSums(const Sink &sink, DType dtype, bool reversed) {
   CaseBuilder builder(sink, "while", dtype, reversed ? "reversed" : "sums",
                       tagsOfControl());
   Dim n = builder.symbol("n"), w = builder.symbol("w");
-  InputRule rule;
-  rule.terms = n + Dim(1);
+  InputRule rule = termsOf(n + Dim(1));
   ValueId start = builder.input(dtype, {w}, rule);
   ValueId x = builder.input(dtype, {n, w}, rule);
   Region body(builder.graph(), "i");
@@ -248,9 +248,7 @@ void makeSwaps(const Sink &sink) {
 void makePredicate(const Sink &sink, DType dtype) {
   CaseBuilder builder(sink, "while", dtype, "predicate", tagsOfControl());
   Dim n = builder.symbol("n");
-  InputRule rule;
-  rule.kind = InputRule::Kind::Index;
-  rule.bound = Dim(9);
+  InputRule rule = indexBelow(Dim(9));
   ValueId most = builder.input(DType::I32, {}, rule);
   ValueId x = builder.input(dtype, {n});
   TensorType counter = typed(DType::I32, {});
@@ -283,8 +281,7 @@ void makeRecurrent(const Sink &sink) {
   CaseBuilder builder(sink, "while", DType::F32, "recurrent",
                       {"index", "tail", "cache"});
   Dim n = builder.symbol("n"), b = builder.symbol("b");
-  InputRule rule;
-  rule.terms = Dim(16);
+  InputRule rule = termsOf(16);
   ValueId h = builder.input(DType::F32, {b, 16}, rule);
   ValueId x = builder.input(DType::F32, {n, b, 16}, rule);
   ValueId w = builder.weight(DType::F32, {16, 16}, -0.25, 0.25);

@@ -4,6 +4,7 @@
 // 6. Tables of attributes are here; an op with a required attribute that has
 // none makes a unit without a graph, which CasesTest finds.
 #include "LargeBuilder.h"
+#include "Rules.h"
 #include "sdk/graph/OpTable.h"
 
 #include <algorithm>
@@ -34,23 +35,17 @@ Attributes attributesFor(const std::string &op, DType dtype, size_t rank) {
 }
 
 InputRule ruleFor(const std::string &op, size_t operand) {
-  InputRule rule;
-  auto within = [&](double low, double high) {
-    rule.kind = InputRule::Kind::Within;
-    rule.low = low;
-    rule.high = high;
-  };
   if (op == "asin" || op == "acos" || op == "atanh")
-    within(-1.01, 1.01);
-  else if (op == "acosh")
-    within(0.99, 40);
-  else if (op == "sqrt" || op == "rsqrt" || op == "log" || op == "log1p")
-    within(-0.1, 40);
-  else if (op == "pow" && operand == 0)
-    within(0, 6);
-  else if ((op == "div" || op == "rem") && operand == 1)
-    rule.kind = InputRule::Kind::Divisor;
-  return rule;
+    return within(-1.01, 1.01);
+  if (op == "acosh")
+    return within(0.99, 40);
+  if (op == "sqrt" || op == "rsqrt" || op == "log" || op == "log1p")
+    return within(-0.1, 40);
+  if (op == "pow" && operand == 0)
+    return within(0, 6);
+  if ((op == "div" || op == "rem") && operand == 1)
+    return {.kind = InputRule::Kind::Divisor};
+  return {};
 }
 
 LargeGraph elementwiseOf(const OpSpec &spec, DType dtype, size_t rank) {
@@ -133,11 +128,8 @@ ValueId spread(CaseBuilder &builder, ValueId scalar, const Dims &dims) {
 
 /// round(x / scale) as i8, as models quantise.
 void quantize(CaseBuilder &builder, ValueId x, const Dims &dims) {
-  InputRule rule;
-  rule.kind = InputRule::Kind::Within;
-  rule.low = 0.02;
-  rule.high = 0.05;
-  ValueId scale = spread(builder, builder.input(DType::F32, {}, rule), dims);
+  ValueId scale =
+      spread(builder, builder.input(DType::F32, {}, within(0.02, 0.05)), dims);
   ValueId y = builder.add("round_even", {builder.add("div", {x, scale})});
   y = builder.add("clamp", {y}, {{"low", -128.0}, {"high", 127.0}});
   builder.output(

@@ -18,8 +18,7 @@ Dims last(const SizeOf &size) { return {size("a"), size("b")}; }
 BuildModel alongB(const std::string &op, Dims (*dims)(const SizeOf &),
                   const Attributes &attributes) {
   return [=](CaseBuilder &builder, DType dtype, const SizeOf &size) {
-    InputRule rule;
-    rule.terms = size("b");
+    InputRule rule = termsOf(size("b"));
     bool isProduct = attributes.contains("kind") &&
                      std::get<std::string>(attributes.at("kind")) == "prod";
     if (isProduct && isFloat(dtype))

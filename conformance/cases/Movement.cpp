@@ -2,6 +2,7 @@
 //
 // Units of ops that move elements, choose them, or work along one axis.
 #include "CaseBuilder.h"
+#include "Rules.h"
 #include "sdk/graph/OpTable.h"
 
 namespace backplane::conformance {
@@ -29,9 +30,7 @@ void makeGather(const Sink &sink, DType dtype, DType indexType) {
   CaseBuilder builder(sink, "gather", dtype, std::string(name(indexType)),
                       {"index", "tail", "error-word"});
   Dim a = builder.symbol("a"), b = builder.symbol("b"), n = builder.symbol("n");
-  InputRule rule;
-  rule.kind = InputRule::Kind::Index;
-  rule.bound = b;
+  InputRule rule = indexBelow(b);
   ValueId x = builder.input(dtype, {a, b});
   ValueId indices = builder.input(indexType, {n}, rule);
   builder.output(builder.add("gather", {x, indices}, {{"axis", 1}}));

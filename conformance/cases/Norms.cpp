@@ -234,9 +234,8 @@ void addNorm(CaseBuilder &m, const std::string &op, const Dims &dims,
   for (size_t i = 1; i < dims.size(); ++i)
     terms = terms * dims[i];
   std::vector<ValueId> values{m.input(DType::F32, dims, summed(terms))};
-  InputRule positive{.kind = InputRule::Kind::Within, .low = 0.5, .high = 1.5};
   for (size_t i = 1; i < operands; ++i)
-    values.push_back(m.input(DType::F32, inner, positive));
+    values.push_back(m.input(DType::F32, inner, within(0.5, 1.5)));
   m.output(m.add(op, values, std::move(attributes)));
 }
 

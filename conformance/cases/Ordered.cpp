@@ -3,6 +3,7 @@
 // Units of ops in which the order along an axis matters: arg_reduce with ties,
 // top_k, cumulative.
 #include "CaseBuilder.h"
+#include "Rules.h"
 
 namespace backplane::conformance {
 
@@ -120,8 +121,7 @@ void makeCumulativeAxes(const Sink &sink, DType dtype) {
   CaseBuilder builder(sink, "cumulative", dtype, "axes",
                       {"index", "stride", "k-boundary"});
   Dims d = builder.symbols({"a", "b"});
-  InputRule rule;
-  rule.terms = max(d[0], d[1]);
+  InputRule rule = termsOf(max(d[0], d[1]));
   ValueId x = builder.input(dtype, d, rule);
   for (int64_t axis : {0, 1})
     builder.output(

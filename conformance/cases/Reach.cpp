@@ -4,6 +4,7 @@
 // only some results are made of them. What multiplies by padding, by the zeros
 // between spread elements or by a mask carries them into the others.
 #include "CaseBuilder.h"
+#include "Rules.h"
 
 namespace backplane::conformance {
 
@@ -118,9 +119,7 @@ void makeReachOf(const Sink &sink, DType dtype, const Use &use) {
 
 /// Rows that indices choose, and rows that updates meet.
 void makeReachByIndex(const Sink &sink, DType dtype) {
-  InputRule rule;
-  rule.kind = InputRule::Kind::Index;
-  rule.bound = 11;
+  InputRule rule = indexBelow(11);
   CaseBuilder rows(sink, "gather", dtype, "reach-rows", {"reach", "index"});
   ValueId x = rows.input(dtype, {11, 9}),
           at = rows.input(DType::I64, {5}, rule);
