@@ -120,11 +120,15 @@ bp_status_t putText(const bp_artifact_t *artifact, const bp_string_sink_t *sink,
   });
 }
 
-bp_artifact_t *handleOf(bp_context_t &context,
-                        std::shared_ptr<const LoadedArtifact> artifact) {
-  return new bp_artifact_t{.artifact = std::move(artifact),
+Status give(const bp_context_t &context,
+            Result<std::shared_ptr<const LoadedArtifact>> artifact,
+            bp_artifact_t **out) {
+  if (!artifact)
+    return artifact.status();
+  *out = new bp_artifact_t{.artifact = std::move(*artifact),
                            .compiler = context.compiler,
                            .workers = context.workers};
+  return {};
 }
 
 } // namespace
@@ -144,11 +148,7 @@ bp_status_t bp_artifact_compile(bp_context_t *context, bp_string_t model_path,
     if (Status s = aimAtWorkers(*context->registry, *context->workers, job);
         !s.ok())
       return s;
-    auto artifact = context->compiler->run(std::move(job));
-    if (!artifact)
-      return artifact.status();
-    *out_artifact = handleOf(*context, std::move(*artifact));
-    return {};
+    return give(*context, context->compiler->run(std::move(job)), out_artifact);
   });
 }
 
@@ -176,11 +176,7 @@ bp_artifact_compile_graph(bp_context_t *context, bp_bytes_t wire_graph,
     if (!graph)
       return graph.status().within("wire graph");
     job.graph = std::move(*graph);
-    auto artifact = context->compiler->run(std::move(job));
-    if (!artifact)
-      return artifact.status();
-    *out_artifact = handleOf(*context, std::move(*artifact));
-    return {};
+    return give(*context, context->compiler->run(std::move(job)), out_artifact);
   });
 }
 
@@ -192,11 +188,9 @@ bp_status_t bp_artifact_open_bytes(bp_context_t *context, bp_bytes_t bytes,
                             needs(out_artifact, "out_artifact")});
         !s.ok())
       return s;
-    auto artifact = LoadedArtifact::openBytes(context->registry, spanOf(bytes));
-    if (!artifact)
-      return artifact.status();
-    *out_artifact = handleOf(*context, std::move(*artifact));
-    return {};
+    return give(*context,
+                LoadedArtifact::openBytes(context->registry, spanOf(bytes)),
+                out_artifact);
   });
 }
 
@@ -214,12 +208,10 @@ bp_status_t bp_artifact_open(bp_context_t *context, bp_string_t path,
                             needs(out_artifact, "out_artifact")});
         !s.ok())
       return s;
-    auto artifact =
-        LoadedArtifact::open(context->registry, std::string(view(path)));
-    if (!artifact)
-      return artifact.status();
-    *out_artifact = handleOf(*context, std::move(*artifact));
-    return {};
+    return give(
+        *context,
+        LoadedArtifact::open(context->registry, std::string(view(path))),
+        out_artifact);
   });
 }
 

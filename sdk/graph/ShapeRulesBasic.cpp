@@ -182,11 +182,13 @@ Types layer_norm(const OpUse &use) {
   if (!first)
     return first.status();
   Dims inner(x.dims.begin() + static_cast<ptrdiff_t>(*first), x.dims.end());
-  for (size_t i : {1, 2})
-    if (use.operands[i].dims != inner)
-      return broken(use, 1, text(use.operands[i].dims) + " for " + text(inner));
+  for (const TensorType &factor : use.operands.subspan(1))
+    if (factor.dims != inner)
+      return broken(use, 1, text(factor.dims) + " for " + text(inner));
   return std::vector{x};
 }
+
+Types rms_norm(const OpUse &use) { return layer_norm(use); }
 
 Types batch_norm(const OpUse &use) {
   const TensorType &x = use.operands[0];
@@ -195,17 +197,6 @@ Types batch_norm(const OpUse &use) {
   for (const TensorType &factor : use.operands.subspan(1))
     if (factor.dims != Dims{x.dims[1]})
       return broken(use, 1, text(factor.dims) + " for " + text({x.dims[1]}));
-  return std::vector{x};
-}
-
-Types rms_norm(const OpUse &use) {
-  const TensorType &x = use.operands[0];
-  Result<size_t> first = axis(use, x.rank(), 2);
-  if (!first)
-    return first.status();
-  Dims inner(x.dims.begin() + static_cast<ptrdiff_t>(*first), x.dims.end());
-  if (use.operands[1].dims != inner)
-    return broken(use, 1, text(use.operands[1].dims) + " for " + text(inner));
   return std::vector{x};
 }
 

@@ -125,29 +125,20 @@ std::string Scanner::word(std::string_view what) {
   return std::string(word);
 }
 
-int64_t Scanner::integer() {
+template <typename T> T Scanner::parsed(const char *what) {
   Offset at = offset();
-  int64_t value = 0;
+  T value = 0;
   const char *end = text_.data() + text_.size();
   auto [stop, code] = std::from_chars(text_.data() + at, end, value);
   if (code != std::errc() || (stop != end && (isWord(*stop) || *stop == '.')))
-    fail(at, "expected an integer of 64 bits, found " + found());
+    fail(at, "expected " + std::string(what) + ", found " + found());
   else
     at_ = Offset(stop - text_.data());
   return value;
 }
 
-double Scanner::number() {
-  Offset at = offset();
-  double value = 0;
-  const char *end = text_.data() + text_.size();
-  auto [stop, code] = std::from_chars(text_.data() + at, end, value);
-  if (code != std::errc() || (stop != end && (isWord(*stop) || *stop == '.')))
-    fail(at, "expected a number, found " + found());
-  else
-    at_ = Offset(stop - text_.data());
-  return value;
-}
+int64_t Scanner::integer() { return parsed<int64_t>("an integer of 64 bits"); }
+double Scanner::number() { return parsed<double>("a number"); }
 
 bool Scanner::boolean() {
   bool value = take("true") || take("1");

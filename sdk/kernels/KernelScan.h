@@ -53,6 +53,7 @@ public:
   std::string_view until(std::string_view ends);
 
 private:
+  template <typename T> T parsed(const char *what);
   std::string_view wordAt(Offset at) const;
   Offset skipSpace(Offset at) const;
 
