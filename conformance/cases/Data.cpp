@@ -7,7 +7,6 @@
 #include "conformance/oracle/Format.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace backplane::conformance {
 

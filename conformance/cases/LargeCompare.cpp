@@ -5,7 +5,6 @@
 #include "conformance/oracle/Format.h"
 
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 namespace backplane::conformance {

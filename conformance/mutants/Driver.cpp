@@ -4,8 +4,6 @@
 #include "Program.h"
 #include "Tables.h"
 
-#include <cstring>
-
 namespace backplane::mutants {
 
 std::string targetName(const Mutant &mutant) { return "mutant-" + mutant.id(); }

@@ -8,7 +8,6 @@
 #include "sdk/support/ProgramFolder.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <set>
 #include <tuple>
 

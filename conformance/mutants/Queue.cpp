@@ -6,7 +6,6 @@
 #include "Tables.h"
 
 #include <chrono>
-#include <cstring>
 #include <thread>
 
 namespace backplane::mutants {

@@ -4,8 +4,6 @@
 // before.
 #include "Mutant.h"
 
-#include <cmath>
-
 namespace backplane::mutants {
 
 using namespace conformance;

@@ -6,7 +6,6 @@
 #include "Cheats.h"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -14,7 +13,6 @@
 #include <map>
 #include <mutex>
 #include <sched.h>
-#include <thread>
 #include <unistd.h>
 
 namespace backplane::mutants {

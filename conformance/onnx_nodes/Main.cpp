@@ -13,7 +13,6 @@
 #include "sdk/support/ProgramFolder.h"
 
 #include <cstdio>
-#include <filesystem>
 #include <iostream>
 #include <sstream>
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Tensor.h"
 
-#include <cstring>
-
 namespace backplane::conformance {
 
 uint64_t loadBits(const Tensor &tensor, size_t index) {

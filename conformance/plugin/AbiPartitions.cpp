@@ -9,8 +9,6 @@
 #include "hal/core/PartitionCalls.h"
 #include "sdk/graph/GraphTable.h"
 
-#include <memory>
-
 namespace backplane::checks {
 namespace {
 

@@ -7,7 +7,6 @@
 #include "sdk/support/Pages.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <regex>
 #include <thread>

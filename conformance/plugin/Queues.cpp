@@ -4,7 +4,6 @@
 #include "Groups.h"
 #include "Work.h"
 
-#include <atomic>
 #include <cstring>
 #include <thread>
 

@@ -7,7 +7,6 @@
 #include "sdk/support/Pages.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace backplane::checks {
 namespace {

@@ -2,7 +2,6 @@
 #include "Work.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 
 namespace backplane::checks {

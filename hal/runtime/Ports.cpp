@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Ports.h"
 
-#include <algorithm>
-
 namespace backplane::rt {
 
 PortBinder::PortBinder(std::shared_ptr<Device> device,

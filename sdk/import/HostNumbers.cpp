@@ -5,7 +5,6 @@
 #include "sdk/support/Element.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 

@@ -7,7 +7,6 @@
 #include "sdk/graph/Rounding.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace backplane::frontend {
 

@@ -6,7 +6,6 @@
 #include "OnnxHandlers.h"
 #include "OnnxMatMul.h"
 
-#include <cmath>
 #include <numeric>
 
 namespace backplane::frontend {

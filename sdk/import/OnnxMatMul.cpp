@@ -5,8 +5,6 @@
 
 #include "OnnxHandlers.h"
 
-#include <cmath>
-
 namespace backplane::frontend {
 
 namespace {

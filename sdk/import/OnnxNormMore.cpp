@@ -3,8 +3,6 @@
 // GroupNormalization, LpNormalization, MeanVarianceNormalization and LRN.
 #include "OnnxHandlers.h"
 
-#include <cmath>
-
 namespace backplane::frontend {
 
 void onnxGroupNormalization(Node &node) {

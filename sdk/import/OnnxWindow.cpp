@@ -2,8 +2,6 @@
 #include "OnnxWindow.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 namespace backplane::frontend {
 

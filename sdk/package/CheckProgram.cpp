@@ -2,8 +2,6 @@
 #include "Check.h"
 #include "backplane/hal.h"
 
-#include <map>
-
 namespace backplane {
 namespace {
 

@@ -13,8 +13,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 #include <random>
 
 namespace backplane::conformance {

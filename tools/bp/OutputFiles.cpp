@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
-#include <span>
 #include <sys/stat.h>
 
 namespace backplane {

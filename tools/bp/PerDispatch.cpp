@@ -3,7 +3,6 @@
 #include "sdk/support/ReadableText.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <functional>

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "PhysicalDevice.h"
 
-#include <array>
 #include <cctype>
-#include <cstdio>
 
 namespace backplane::cuda {
 namespace {

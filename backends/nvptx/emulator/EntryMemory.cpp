@@ -4,7 +4,6 @@
 #include "Context.h"
 
 #include <cstdlib>
-#include <unordered_map>
 
 namespace emulator {
 namespace {
