@@ -93,18 +93,25 @@ MidRad truth(const std::string &op, const MidRad &a, const MidRad &b) {
   return {v, certain ? Real(0) : Real(1)};
 }
 
+/// Each element of the result from those of the operands.
+template <typename F>
+Result<std::vector<Value>> each(const Step &step, DType dtype, F f) {
+  Numbers a(step.operand(0), false), b(step.operand(1), false);
+  Value result = step.inexact(dtype);
+  for (size_t i = 0; i < result.bounded.size(); ++i)
+    result.bounded[i] = f(a[i], b[i]);
+  settle(result);
+  return one(std::move(result));
+}
+
 Result<std::vector<Value>> uncertain(const Step &step) {
   const std::string &op = step.op.name;
   bool isLogic = op == "and" || op == "or" || op == "xor";
   if (op == "div" || op == "rem" || (isLogic && step.dtype != DType::Bool))
     return unimplemented(op + " of uncertain integers");
-  Numbers a(step.operand(0), false), b(step.operand(1), false);
-  Value result = step.inexact(step.dtype);
-  for (size_t i = 0; i < result.bounded.size(); ++i)
-    result.bounded[i] =
-        isLogic ? truth(op, a[i], b[i]) : interval(op, step.dtype, a[i], b[i]);
-  settle(result);
-  return one(std::move(result));
+  return each(step, step.dtype, [&](const MidRad &a, const MidRad &b) {
+    return isLogic ? truth(op, a, b) : interval(op, step.dtype, a, b);
+  });
 }
 
 Result<std::vector<Value>> integers(const Step &step) {
@@ -241,49 +248,42 @@ MidRad extreme(bool low, const MidRad &a, const MidRad &b) {
 Result<std::vector<Value>> minMax(const Step &step) {
   if (!isFloat(step.dtype))
     return integers(step);
-  Numbers a(step.operand(0), false), b(step.operand(1), false);
+  return each(step, step.dtype, [&](const MidRad &a, const MidRad &b) {
+    return extreme(step.op.name == "min", a, b);
+  });
+}
+
+/// f, with the error that its op may have.
+template <typename F>
+Result<std::vector<Value>> withinUlps(const Step &step, F f) {
+  Numbers a(step.operand(0), true), b(step.operand(1), true);
+  Real ulps = ulpsOf(step.op.name, step.dtype, step.declaration.strict);
   Value result = step.inexact(step.dtype);
   for (size_t i = 0; i < result.bounded.size(); ++i)
-    result.bounded[i] = extreme(step.op.name == "min", a[i], b[i]);
-  settle(result);
+    result.bounded[i] = roundedTo(step.numerics, step.dtype,
+                                  withFlushedInputs(step, a[i], b[i], f), ulps);
   return one(std::move(result));
 }
 
 Result<std::vector<Value>> divide(const Step &step) {
   if (!isFloat(step.dtype))
     return integers(step);
-  Numbers a(step.operand(0), true), b(step.operand(1), true);
   Arithmetic wide(DType::F64, {});
   wide.u = 0x1p-63L;
   wide.eta = 0;
   wide.max = std::numeric_limits<Real>::max();
-  Real ulps = ulpsOf("div", step.dtype, step.declaration.strict);
-  Value result = step.inexact(step.dtype);
-  for (size_t i = 0; i < result.bounded.size(); ++i)
-    result.bounded[i] =
-        roundedTo(step.numerics, step.dtype,
-                  withFlushedInputs(step, a[i], b[i],
-                                    [&](const MidRad &x, const MidRad &y) {
-                                      return wide.div(x, y);
-                                    }),
-                  ulps);
-  return one(std::move(result));
+  return withinUlps(
+      step, [&](const MidRad &x, const MidRad &y) { return wide.div(x, y); });
 }
 
 Result<std::vector<Value>> remainder(const Step &step) {
   if (!isFloat(step.dtype))
     return integers(step);
-  Numbers a(step.operand(0), false), b(step.operand(1), false);
-  Value result = step.inexact(step.dtype);
-  for (size_t i = 0; i < result.bounded.size(); ++i) {
-    MidRad x = a[i], y = b[i];
-    bool certain = isCertain(x) && isCertain(y);
-    result.bounded[i] = certain
-                            ? MidRad{std::fmod(x.v, y.v), 0}
-                            : MidRad{0, mayBeZero(y) ? notANumber : y.high()};
-  }
-  settle(result);
-  return one(std::move(result));
+  return each(step, step.dtype, [](const MidRad &x, const MidRad &y) {
+    if (isCertain(x) && isCertain(y))
+      return MidRad{std::fmod(x.v, y.v), 0};
+    return MidRad{0, mayBeZero(y) ? notANumber : y.high()};
+  });
 }
 
 /// pow is monotone in each operand where a > 0: the corners bound it.
@@ -301,14 +301,7 @@ MidRad power(const MidRad &a, const MidRad &b) {
 }
 
 Result<std::vector<Value>> pow(const Step &step) {
-  Numbers a(step.operand(0), true), b(step.operand(1), true);
-  Real ulps = ulpsOf("pow", step.dtype, step.declaration.strict);
-  Value result = step.inexact(step.dtype);
-  for (size_t i = 0; i < result.bounded.size(); ++i)
-    result.bounded[i] =
-        roundedTo(step.numerics, step.dtype,
-                  withFlushedInputs(step, a[i], b[i], power), ulps);
-  return one(std::move(result));
+  return withinUlps(step, power);
 }
 
 template <typename T> bool relation(const std::string &direction, T a, T b) {
@@ -324,19 +317,13 @@ template <typename T> bool relation(const std::string &direction, T a, T b) {
 }
 
 Result<std::vector<Value>> compare(const Step &step) {
-  const Value &x = step.operand(0), &y = step.operand(1);
-  Numbers a(x, false), b(y, false);
   std::string direction = step.op.string("direction");
-  Value result = step.inexact(DType::Bool);
-  for (size_t i = 0; i < result.bounded.size(); ++i) {
-    MidRad p = a[i], q = b[i];
+  return each(step, DType::Bool, [&](const MidRad &p, const MidRad &q) {
     bool holds = relation(direction, p.v, q.v);
     bool open = !(isCertain(p) && isCertain(q)) && !std::isnan(p.v) &&
                 !std::isnan(q.v) && !(std::fabs(p.v - q.v) > p.e + q.e);
-    result.bounded[i] = {holds ? Real(1) : Real(0), open ? Real(1) : Real(0)};
-  }
-  settle(result);
-  return one(std::move(result));
+    return MidRad{holds ? Real(1) : Real(0), open ? Real(1) : Real(0)};
+  });
 }
 
 } // namespace
