@@ -4,7 +4,6 @@
 // are in Elementwise.cpp.
 #include "CaseBuilder.h"
 #include "Data.h"
-#include "sdk/graph/OpTable.h"
 
 #include <cmath>
 

@@ -3,7 +3,6 @@
 // Units of conv, conv_transpose and conv_integer: one geometry each, with
 // symbolic sizes where the op allows it and static ones besides.
 #include "Geometry.h"
-#include "sdk/graph/OpTable.h"
 #include "sdk/graph/Rounding.h"
 
 namespace backplane::conformance {

@@ -3,7 +3,6 @@
 
 #include "Data.h"
 #include "DataSets.h"
-#include "conformance/compare/Elements.h"
 #include "conformance/oracle/Format.h"
 
 #include <cmath>

@@ -2,8 +2,6 @@
 #include "LargeBuilder.h"
 
 #include "Data.h"
-#include "Freivalds.h"
-#include "Large.h"
 
 #include <algorithm>
 

@@ -4,7 +4,6 @@
 // stay where they belong.
 #include "DataSets.h"
 
-#include "Data.h"
 #include "conformance/oracle/MidRad.h"
 
 namespace backplane::conformance {

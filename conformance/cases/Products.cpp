@@ -3,7 +3,6 @@
 // Units of matmul beside those of Sums.cpp: static sizes, for which compilers
 // take other paths, batches, and long sums; and matmul_integer.
 #include "CaseBuilder.h"
-#include "sdk/graph/OpTable.h"
 #include "sdk/graph/Rounding.h"
 
 namespace backplane::conformance {

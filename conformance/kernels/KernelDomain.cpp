@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "KernelDomain.h"
 
-#include "conformance/cases/Data.h"
 #include "conformance/graphs/RandomGraph.h"
 #include "sdk/graph/Decompose.h"
 #include "sdk/kernels/FixSize.h"

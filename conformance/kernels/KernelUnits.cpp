@@ -7,7 +7,6 @@
 #include "conformance/cases/Data.h"
 #include "conformance/cases/Work.h"
 #include "sdk/kernels/FixSize.h"
-#include "sdk/support/Error.h"
 
 #include <algorithm>
 

@@ -4,7 +4,6 @@
 #include "Probe.h"
 #include "backplane/compiler.h"
 #include "hal/core/Host.h"
-#include "hal/core/PluginCall.h"
 #include "hal/core/Tables.h"
 #include "sdk/graph/GraphTable.h"
 

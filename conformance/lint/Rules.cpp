@@ -2,7 +2,6 @@
 #include "Rules.h"
 #include "sdk/support/Glob.h"
 
-#include <algorithm>
 #include <cctype>
 #include <stdexcept>
 

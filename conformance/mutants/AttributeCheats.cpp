@@ -4,8 +4,6 @@
 // attribute or some axis on, where each begins drawn anew for every run.
 #include "Cheats.h"
 
-#include "conformance/compare/Elements.h"
-
 #include <algorithm>
 #include <numeric>
 

@@ -3,8 +3,6 @@
 // Mutants 49 to 51: plug-ins that want to pass, not to compute.
 #include "Mutant.h"
 
-#include "conformance/oracle/Format.h"
-
 namespace backplane::mutants {
 
 using namespace conformance;

@@ -4,8 +4,6 @@
 // where sizes are large. Exact tests with small integers cannot see them.
 #include "Cheats.h"
 
-#include "conformance/compare/Elements.h"
-
 #include <algorithm>
 
 namespace backplane::mutants {

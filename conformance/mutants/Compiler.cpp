@@ -8,7 +8,6 @@
 #include "sdk/graph/Decompose.h"
 #include "sdk/graph/GraphTable.h"
 #include "sdk/graph/Wire.h"
-#include "sdk/support/Error.h"
 
 #include <atomic>
 

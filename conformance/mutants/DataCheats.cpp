@@ -5,8 +5,6 @@
 // that hide nothing, counts, positions. Each asks one op or two.
 #include "Cheats.h"
 
-#include "conformance/compare/Elements.h"
-
 #include <algorithm>
 #include <cmath>
 #include <set>

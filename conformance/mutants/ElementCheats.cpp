@@ -4,7 +4,6 @@
 // values, drawn anew for every run.
 #include "Cheats.h"
 
-#include "conformance/compare/Elements.h"
 #include "conformance/oracle/Format.h"
 
 #include <algorithm>

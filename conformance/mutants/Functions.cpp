@@ -3,8 +3,6 @@
 // Mutants 22 to 26: functions by formulas that lose digits.
 #include "Mutant.h"
 
-#include "conformance/oracle/Format.h"
-
 #include <cmath>
 #include <numbers>
 

@@ -5,8 +5,6 @@
 // place in a batch, each drawn anew for every run.
 #include "Cheats.h"
 
-#include "conformance/compare/Elements.h"
-
 #include <algorithm>
 
 namespace backplane::mutants {

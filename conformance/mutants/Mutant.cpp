@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Mutant.h"
 
-#include "conformance/compare/Elements.h"
 #include "conformance/oracle/Format.h"
 
 #include <algorithm>

@@ -6,8 +6,6 @@
 // looked for in the cases of one op alone.
 #include "Cheats.h"
 
-#include "conformance/compare/Elements.h"
-
 #include <algorithm>
 #include <cmath>
 #include <set>

@@ -4,8 +4,6 @@
 // with the zeros of paddings and masks.
 #include "Mutant.h"
 
-#include "conformance/oracle/Format.h"
-
 #include <cmath>
 #include <limits>
 

@@ -3,8 +3,6 @@
 // Mutants 72 and on: faults that code of this project had and lost again.
 #include "Mutant.h"
 
-#include "conformance/oracle/Format.h"
-
 #include <cmath>
 
 namespace backplane::mutants {

@@ -3,7 +3,6 @@
 // Mutants 28 to 35: values that are taken for other values.
 #include "Contract.h"
 
-#include "conformance/oracle/Format.h"
 #include "sdk/graph/OpTable.h"
 
 #include <algorithm>

@@ -5,8 +5,6 @@
 // multiply-adds lets the suite ask.
 #include "Cheats.h"
 
-#include "conformance/compare/Elements.h"
-
 #include <algorithm>
 
 namespace backplane::mutants {

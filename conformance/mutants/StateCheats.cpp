@@ -4,8 +4,6 @@
 // or right in the processes of the suite alone.
 #include "Cheats.h"
 
-#include "conformance/compare/Elements.h"
-
 #include <algorithm>
 #include <atomic>
 #include <clocale>

@@ -3,7 +3,6 @@
 // Mutants 250 to 279: plug-ins that are wrong for values that models have.
 #include "Cheats.h"
 
-#include "conformance/compare/Elements.h"
 #include "conformance/oracle/Format.h"
 
 #include <algorithm>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Compiled.h"
 #include "hal/core/Requirement.h"
-#include "sdk/package/Check.h"
 
 #include <algorithm>
 #include <cstring>

@@ -10,7 +10,6 @@
 #include <nlohmann/json.hpp>
 #include <sodium.h>
 
-#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <fcntl.h>

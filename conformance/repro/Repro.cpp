@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Repro.h"
 
-#include "conformance/cases/Judge.h"
 #include "conformance/compare/Elements.h"
 #include "conformance/compare/Envelope.h"
-#include "sdk/graph/OpTable.h"
 
 #include <algorithm>
 #include <thread>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hal/core/DriverCache.h"
-#include "hal/core/Error.h"
 #include "sdk/support/AtomicFile.h"
 #include "sdk/support/Hash.h"
 #include "sdk/support/TextViews.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hal/core/PickDevice.h"
-#include "sdk/support/Error.h"
 #include "sdk/support/NearestName.h"
 
 #include <algorithm>

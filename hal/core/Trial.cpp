@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hal/core/Trial.h"
-#include "hal/core/Error.h"
 #include "sdk/support/AtomicFile.h"
 #include "sdk/support/FileTrust.h"
 #include "sdk/support/Hash.h"

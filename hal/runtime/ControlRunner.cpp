@@ -2,7 +2,6 @@
 #include "ControlRunner.h"
 #include "NameOp.h"
 #include "StepRun.h"
-#include "hal/core/Queue.h"
 
 #include <algorithm>
 

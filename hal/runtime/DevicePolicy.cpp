@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "DevicePolicy.h"
-#include "hal/core/DeviceUri.h"
-#include "sdk/support/Error.h"
 #include "sdk/support/NearestName.h"
 
 #include <array>

@@ -2,7 +2,6 @@
 #include "Selection.h"
 #include "hal/core/DeviceUri.h"
 #include "hal/core/Requirement.h"
-#include "sdk/package/Check.h"
 #include "sdk/support/Version.h"
 
 #include <algorithm>

@@ -3,7 +3,6 @@
 // Session.cpp: what happens per call.
 #include "Session.h"
 #include "NameOp.h"
-#include "sdk/package/Check.h"
 #include "sdk/support/Tensor.h"
 
 #include <algorithm>

@@ -3,8 +3,6 @@
 #include "OpTable.h"
 #include "Wire.h"
 
-#include <iterator>
-
 using namespace backplane;
 
 // ---- handle ----

@@ -8,7 +8,6 @@
 #include "ToolLibraries.h"
 #include "sdk/graph/GraphFile.h"
 #include "sdk/graph/GraphTable.h"
-#include "sdk/graph/Wire.h"
 #include "sdk/support/AtomicFile.h"
 #include "sdk/support/Joined.h"
 

@@ -6,7 +6,6 @@
 #include "hal/worker/Bundle.h"
 #include "Commands.h"
 #include "conformance/cases/Judge.h"
-#include "conformance/cases/Probes.h"
 #include "conformance/report/Faults.h"
 #include "sdk/support/ProgramFolder.h"
 #include "sdk/support/TemporaryFolder.h"

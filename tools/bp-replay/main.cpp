@@ -8,7 +8,6 @@
 #include "sdk/compiler/DispatchDump.h"
 #include "sdk/graph/GraphTable.h"
 #include "sdk/support/CommandLine.h"
-#include "sdk/support/Error.h"
 
 #include <CLI/CLI.hpp>
 

@@ -3,7 +3,6 @@
 #include "sdk/support/NearestName.h"
 #include "sdk/support/ReadableText.h"
 
-#include <algorithm>
 #include <cinttypes>
 #include <cmath>
 #include <cstdio>
