@@ -145,7 +145,8 @@ TEST_F(EmulatorStreams, ReplayGraphs) {
 
 /// On a GPU, too, a copy in a graph is one of pages, not of an address.
 TEST_F(EmulatorStreams, RefuseGraphsOfMemoryThatWasUnregistered) {
-  std::vector<uint32_t> own(32, 1);
+  // After the failure nothing can be unregistered: no other test may get it.
+  static std::vector<uint32_t> own(32, 1);
   ASSERT_EQ(api().cuMemHostRegister(own.data(), 128, 0), CUDA_SUCCESS);
   ASSERT_EQ(api().cuStreamBeginCapture(first, CU_STREAM_CAPTURE_MODE_RELAXED),
             CUDA_SUCCESS);
