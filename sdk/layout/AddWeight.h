@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// AddWeight.h: weights that fusion makes of others.
+// AddWeight.h: weights that layouts make of others.
 #ifndef BACKPLANE_LAYOUT_ADDWEIGHT_H
 #define BACKPLANE_LAYOUT_ADDWEIGHT_H
 

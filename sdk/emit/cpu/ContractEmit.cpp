@@ -208,7 +208,7 @@ static scf::ForallOp makeGroups(const VectorBuilder &b,
 static bool isTransposed(const Contraction &c, int64_t pixels,
                          const std::optional<ImageTile> &image,
                          const ContractMachine &machine) {
-  // What a convolution of few pixels has (sdk/fusion/ArrangeWeights.cpp).
+  // What a convolution of few pixels has (sdk/layout/ArrangeWeights.cpp).
   constexpr int64_t block = 16;
   bool rowsLie = image || (c.nMergedInB && c.k.size() == 1);
   bool asStored =
