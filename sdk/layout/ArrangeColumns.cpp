@@ -3,8 +3,8 @@
 // Weights of products are put in blocks of columns, as [columns / 16, inner,
 // 16]: a kernel that computes some columns then reads memory from its start to
 // its end, however the weight lay, and copies nothing.
+#include "sdk/dialect/Attributes.h"
 #include "sdk/layout/BlockedWeight.h"
-#include "sdk/layout/PadColumns.h"
 
 #include "backplane/compiler.h"
 
@@ -50,22 +50,44 @@ static bool isArranged(MatmulOp op, ArrayRef<LayoutOptions> devices,
 static bool canPad(MatmulOp op, const LayoutOptions &device) {
   constexpr int64_t minColumns = 8 * kBlock;
   int64_t rows = rowsOf(op);
-  Operation *factor = op.getB().getDefiningOp();
-  if (widensBytes(factor))
-    factor = factor->getOperand(0).getDefiningOp();
   return !device.keepsWeights && rows > 0 && rows <= 4 * kBlock &&
-         *dimsOf(op.getType()).back().constant() >= minColumns &&
-         isa_and_nonnull<WeightOp>(factor);
+         *dimsOf(op.getType()).back().constant() >= minColumns;
+}
+
+/// Gives the product so many columns, of which a slice takes those that were
+/// there.
+static void addColumns(MatmulOp op, int64_t columns) {
+  MLIRContext *context = op->getContext();
+  backplane::TensorType type = *toTensorType(op.getType());
+  backplane::Dims sizes = type.dims, starts(sizes.size(), Dim(0));
+  SmallVector<int64_t> strides(sizes.size(), 1);
+  OpBuilder builder(context);
+  builder.setInsertionPointAfter(op);
+  auto slice = SliceOp::create(builder, op.getLoc(), op.getType(), op,
+                               DimsAttr::get(context, starts),
+                               DimsAttr::get(context, sizes), strides);
+  if (Attribute device = op->getAttr(deviceAttr))
+    slice->setAttr(deviceAttr, device);
+  type.dims.back() = Dim(columns);
+  op.getResult().setType(toType(context, type));
+  op.getResult().replaceAllUsesExcept(slice, slice);
 }
 
 static LogicalResult arrange(MatmulOp op, const LayoutOptions &device,
                              backplane::WeightPool &pool) {
   backplane::Dims stored = dimsOf(op.getB().getType());
   bool isTransposed = op.getTransposeB();
-  Dim inner = stored[isTransposed ? 1 : 0],
-      columns = stored[isTransposed ? 0 : 1],
-      blocks = Dim(*columns.constant() / kBlock);
-  BlockedLayout layout{.view = {1, 0, 2}, .whole = {inner, columns}};
+  Dim inner = stored[isTransposed ? 1 : 0];
+  int64_t before = *stored[isTransposed ? 0 : 1].constant();
+  auto columns = int64_t(llvm::alignTo(uint64_t(before), kBlock));
+  Dim blocks(columns / kBlock);
+  BlockedLayout layout{.view = {1, 0, 2}, .whole = {inner, Dim(columns)}};
+  if (columns != before) {
+    layout.padded = layout.whole;
+    if (isTransposed)
+      std::swap(layout.padded[0], layout.padded[1]);
+    addColumns(op, columns);
+  }
   if (isTransposed) {
     layout.split = {blocks, Dim(kBlock), inner};
     layout.order = {0, 2, 1};
@@ -86,11 +108,8 @@ LogicalResult bp::arrangeColumns(func::FuncOp main,
       continue;
     const LayoutOptions &device = devices[deviceOf(op)];
     int64_t columns = *dimsOf(op.getType()).back().constant();
-    auto whole = int64_t(llvm::alignTo(uint64_t(columns), kBlock));
-    if (columns != whole &&
-        (!canPad(op, device) || failed(padColumns(op, whole, pool))))
-      continue;
-    if (failed(arrange(op, device, pool)))
+    if ((columns % kBlock == 0 || canPad(op, device)) &&
+        failed(arrange(op, device, pool)))
       return failure();
   }
   return success();

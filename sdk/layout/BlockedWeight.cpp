@@ -107,12 +107,30 @@ bool bp::isKnown(WeightOp weight, const backplane::WeightPool &pool) {
   return known && !known->data.empty();
 }
 
-/// The blocks as another weight.
+/// A matrix of elements of so many bytes with zeros behind its rows and
+/// columns.
+static backplane::Bytes pad(std::span<const uint8_t> matrix, const Dims &before,
+                            const Dims &after, size_t width) {
+  auto size = [](const Dim &dim) { return size_t(*dim.constant()); };
+  size_t rowBytes = size(before[1]) * width, pitch = size(after[1]) * width;
+  backplane::Bytes result(size(after[0]) * pitch);
+  for (size_t row = 0; row < size(before[0]); ++row)
+    std::memcpy(result.data() + row * pitch, matrix.data() + row * rowBytes,
+                rowBytes);
+  return result;
+}
+
+/// The blocks as another weight, of which the op takes `dims`.
 static FailureOr<Value> addBlocks(OpBuilder &builder, WeightOp weight,
-                                  const BlockedLayout &layout,
+                                  const Dims &dims, const BlockedLayout &layout,
                                   backplane::WeightPool &pool) {
   std::span<const uint8_t> bytes =
       pool.find(std::string_view(weight.getId()))->data;
+  size_t elementBytes =
+      getElementTypeOrSelf(weight.getType()).getIntOrFloatBitWidth() / 8;
+  backplane::Bytes padded;
+  if (!layout.padded.empty())
+    bytes = padded = pad(bytes, dims, layout.padded, elementBytes);
   backplane::Bytes blocks(bytes.size());
   backplane::TensorType type{toTensorType(weight.getType())->dtype,
                              transposed(layout.split, layout.order)};
@@ -121,9 +139,7 @@ static FailureOr<Value> addBlocks(OpBuilder &builder, WeightOp weight,
                          blocks.data())
         .copy(0, 0);
   };
-  getElementTypeOrSelf(weight.getType()).getIntOrFloatBitWidth() == 8
-      ? copy.operator()<1>()
-      : copy.operator()<4>();
+  elementBytes == 1 ? copy.operator()<1>() : copy.operator()<4>();
   return addWeight(builder, weight, type, std::move(blocks), pool);
 }
 
@@ -202,12 +218,13 @@ LogicalResult bp::storeInBlocks(OpOperand &operand, const BlockedLayout &layout,
   Operation *op = operand.getOwner(), *before = operand.get().getDefiningOp();
   Operation *widening = wideningOf(operand.get());
   WeightOp weight = storedWeight(operand.get());
+  Dims dims = dimsOf(operand.get().getType());
   Attribute number = op->getAttr(deviceAttr);
   OpBuilder builder(op);
   FailureOr<Value> blocks =
       device.keepsWeights
           ? FailureOr<Value>(computeBlocks(weight, layout, number))
-          : addBlocks(builder, weight, layout, pool);
+          : addBlocks(builder, weight, dims, layout, pool);
   if (failed(blocks))
     return failure();
   Value wide = widening ? widen(builder, widening, *blocks) : *blocks;

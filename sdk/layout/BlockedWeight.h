@@ -13,7 +13,10 @@ namespace bp {
 
 /// How a weight lies in memory, and how an op takes it from there.
 struct BlockedLayout {
-  /// The weight, reshaped to `split` and transposed to `order`, is what lies in
+  /// The weight, a matrix then, with zeros behind its rows and columns up to
+  /// these; empty: as it is. For devices that do not keep weights.
+  backplane::Dims padded;
+  /// That, reshaped to `split` and transposed to `order`, is what lies in
   /// memory.
   backplane::Dims split;
   llvm::SmallVector<int64_t> order;
