@@ -9,7 +9,6 @@
 #include "sdk/compiler/Phase.h"
 #include "sdk/fusion/Fusion.h"
 #include "sdk/fusion/KernelGroups.h"
-#include "sdk/layout/Layout.h"
 #include "sdk/optimize/Passes.h"
 #include "sdk/package/Check.h"
 
@@ -35,17 +34,6 @@ static Status moveTables(VariantContext &context, ModuleOp module) {
     manager.addPass(bp::createMoveTablesPass(&context.pool));
     manager.addPass(createCSEPass());
   });
-}
-
-Status backplane::chooseLayouts(VariantContext &context, ModuleOp module) {
-  Phase phase(context.services, stage::layout.name);
-  std::vector<bp::LayoutOptions> devices;
-  for (const Target &target : context.targets)
-    devices.push_back({target.fusion, context.keepsWeights});
-  if (failed(bp::chooseLayouts(module, devices, context.pool)) ||
-      failed(mlir::verify(module)))
-    return context.diagnostics.take(internalError("layouts cannot be chosen"));
-  return {};
 }
 
 Status backplane::fuse(VariantContext &context, ModuleOp module) {
