@@ -16,11 +16,10 @@ namespace {
 constexpr int64_t inner = 3;
 
 /// A product of some rows and a weight that has the numbers 0, 1, ….
-class Fixture {
+class Fixture : public FixtureBase {
 public:
   Fixture(int64_t rows, int64_t columns, bool isTransposed)
       : rows(rows), columns(columns), isTransposed(isTransposed) {
-    context.loadDialect<bp::BpDialect, func::FuncDialect>();
     std::vector<float> numbers(size_t(inner * columns));
     for (size_t i = 0; i < numbers.size(); ++i)
       numbers[i] = float(i);
@@ -33,24 +32,6 @@ public:
     module = parseSourceString<ModuleOp>(text(), &context);
   }
 
-  bool form(uint32_t fusion, bool keepsWeights = false) {
-    bp::LayoutOptions options;
-    options.fusion = fusion;
-    options.keepsWeights = keepsWeights;
-    return formsDispatches(*module, options, pool);
-  }
-  std::string print() {
-    std::string out;
-    llvm::raw_string_ostream stream(out);
-    module->print(stream);
-    return out;
-  }
-  unsigned count(StringRef name) {
-    unsigned found = 0;
-    module->walk(
-        [&](Operation *op) { found += op->getName().stripDialect() == name; });
-    return found;
-  }
   /// The weight that is read, if it is another one than at first.
   const backplane::Weight *arranged() {
     std::string read;
@@ -58,10 +39,6 @@ public:
     return read == id ? nullptr : pool.find(read);
   }
 
-  MLIRContext context;
-  backplane::WeightPool pool;
-  std::string id;
-  OwningOpRef<ModuleOp> module;
   int64_t rows, columns;
   bool isTransposed;
 

@@ -17,10 +17,9 @@ constexpr int64_t inputs = 3, window = 4; // 2x2
 
 /// A convolution whose weight has the numbers 0, 1, …, in an image of some
 /// pixels a side.
-class Fixture {
+class Fixture : public FixtureBase {
 public:
   Fixture(int64_t outputs, int64_t pixels) : outputs(outputs) {
-    context.loadDialect<bp::BpDialect, func::FuncDialect>();
     std::vector<float> numbers(size_t(outputs * inputs * window));
     for (size_t i = 0; i < numbers.size(); ++i)
       numbers[i] = float(i);
@@ -31,29 +30,6 @@ public:
     module = parseSourceString<ModuleOp>(text(pixels), &context);
   }
 
-  bool form(uint32_t fusion, bool keepsWeights = false) {
-    bp::LayoutOptions options;
-    options.fusion = fusion;
-    options.keepsWeights = keepsWeights;
-    return formsDispatches(*module, options, pool);
-  }
-  std::string print() {
-    std::string out;
-    llvm::raw_string_ostream stream(out);
-    module->print(stream);
-    return out;
-  }
-  unsigned count(StringRef name) {
-    unsigned found = 0;
-    module->walk(
-        [&](Operation *op) { found += op->getName().stripDialect() == name; });
-    return found;
-  }
-
-  MLIRContext context;
-  backplane::WeightPool pool;
-  std::string id;
-  OwningOpRef<ModuleOp> module;
   int64_t outputs;
 
 private:

@@ -18,10 +18,9 @@ constexpr int64_t inputs = 3, outputs = 5;
 
 /// A transposed convolution with a stride of 2, whose weight has the numbers 0,
 /// 1, … and then `last`, of an image of 6x6.
-class Fixture {
+class Fixture : public FixtureBase {
 public:
   Fixture(int64_t window, int64_t low, float last) : window(window) {
-    context.loadDialect<bp::BpDialect, func::FuncDialect>();
     std::vector<float> numbers(size_t(inputs * outputs * window * window));
     for (size_t i = 0; i < numbers.size(); ++i)
       numbers[i] = float(i);
@@ -34,17 +33,6 @@ public:
     module = parseSourceString<ModuleOp>(text(low), &context);
   }
 
-  bool form(uint32_t fusion) {
-    bp::LayoutOptions options;
-    options.fusion = fusion;
-    return formsDispatches(*module, options, pool);
-  }
-  unsigned count(StringRef name) {
-    unsigned found = 0;
-    module->walk(
-        [&](Operation *op) { found += op->getName().stripDialect() == name; });
-    return found;
-  }
   /// The weight that the convolution takes.
   const backplane::Weight *weight() {
     std::string found;
@@ -52,10 +40,6 @@ public:
     return pool.find(found);
   }
 
-  MLIRContext context;
-  backplane::WeightPool pool;
-  std::string id;
-  OwningOpRef<ModuleOp> module;
   int64_t window;
 
 private:
