@@ -15,7 +15,9 @@ Status backplane::chooseLayouts(VariantContext &context, ModuleOp module) {
   Phase phase(context.services, stage::layout.name);
   std::vector<bp::LayoutOptions> devices;
   for (const Target &target : context.targets)
-    devices.push_back({target.fusion, context.keepsWeights});
+    devices.push_back(
+        {target.fusion, context.keepsWeights,
+         findProperty(target.properties, "group_threads") != nullptr});
   if (failed(bp::chooseLayouts(module, devices, context.pool)) ||
       failed(mlir::verify(module)))
     return context.diagnostics.take(internalError("layouts cannot be chosen"));

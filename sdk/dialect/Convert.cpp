@@ -259,6 +259,17 @@ bp::toAttributes(const backplane::OpSpec &spec, DictionaryAttr dictionary) {
   return attributes;
 }
 
+Value bp::fill(OpBuilder &builder, Location loc, RankedTensorType type,
+               Attribute number) {
+  bool held = type.hasStaticShape() && type.getNumElements() > 0;
+  auto holder = RankedTensorType::get(
+      held ? type.getShape() : ArrayRef<int64_t>(), type.getElementType());
+  return ConstantOp::create(builder, loc, type,
+                            DenseElementsAttr::get(holder, number),
+                            TypeAttr::get(type.getElementType()),
+                            DimsAttr::get(type.getContext(), dimsOf(type)));
+}
+
 /// The type that a `bytes` attribute fills: what dtype and dims say.
 static backplane::TensorType bytesType(const backplane::Attributes &all) {
   backplane::TensorType type;

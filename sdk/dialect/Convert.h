@@ -38,6 +38,10 @@ mlir::DenseElementsAttr toElements(mlir::MLIRContext *context,
                                    const backplane::TensorType &type,
                                    const backplane::Bytes &bytes);
 
+/// A constant that is this number everywhere.
+mlir::Value fill(mlir::OpBuilder &builder, mlir::Location loc,
+                 mlir::RankedTensorType type, mlir::Attribute number);
+
 /// Those attributes of `dictionary` that the op table lists for `spec`.
 backplane::Result<backplane::Attributes>
 toAttributes(const backplane::OpSpec &spec, mlir::DictionaryAttr dictionary);

@@ -18,6 +18,7 @@ LogicalResult bp::chooseLayouts(ModuleOp module,
   if (!main || main.isExternal() || !main.getBody().hasOneBlock())
     return module.emitError("expected a function main of one block");
   markFiniteWeights(main, pool);
+  shareSearches(main, devices);
   return success(succeeded(narrowOperands(main, devices, pool)) &&
                  succeeded(splitPhases(main, devices, pool)) &&
                  succeeded(arrangeWeights(main, devices, pool)) &&
@@ -30,8 +31,8 @@ struct ChooseLayoutsPass : bp::impl::ChooseLayoutsPassBase<ChooseLayoutsPass> {
   using ChooseLayoutsPassBase::ChooseLayoutsPassBase;
   void runOnOperation() override {
     backplane::WeightPool none;
-    if (failed(
-            bp::chooseLayouts(getOperation(), bp::LayoutOptions{fusion}, none)))
+    bp::LayoutOptions options{.fusion = fusion, .workGroups = workGroups};
+    if (failed(bp::chooseLayouts(getOperation(), options, none)))
       signalPassFailure();
   }
 };

@@ -20,6 +20,8 @@ struct LayoutOptions {
   /// The artifact has weights as the model has them, for others. What is made
   /// of them for this device alone is made once for each session.
   bool keepsWeights = false;
+  /// Its kernels have work-groups that share reductions.
+  bool workGroups = false;
 };
 
 /// Whether the op is a contraction that can read 8-bit integers: one of i32, or
@@ -89,9 +91,14 @@ bool isBlockedWeight(mlir::Value value);
 void markFiniteWeights(mlir::func::FuncOp main,
                        const backplane::WeightPool &pool);
 
-/// markFiniteWeights, narrowOperands, splitPhases, arrangeWeights,
-/// arrangeColumns. There is one entry of `devices` for each device that ops
-/// name.
+/// Where the device has work-groups: few long searches for an index become
+/// reductions, which work-groups share.
+void shareSearches(mlir::func::FuncOp main,
+                   llvm::ArrayRef<LayoutOptions> devices);
+
+/// markFiniteWeights, shareSearches, narrowOperands, splitPhases,
+/// arrangeWeights, arrangeColumns. There is one entry of `devices` for each
+/// device that ops name.
 llvm::LogicalResult chooseLayouts(mlir::ModuleOp module,
                                   llvm::ArrayRef<LayoutOptions> devices,
                                   backplane::WeightPool &pool);

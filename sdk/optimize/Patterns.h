@@ -29,10 +29,6 @@ void addEmptyPatterns(mlir::RewritePatternSet &patterns);
 mlir::Value reshape(mlir::PatternRewriter &rewriter, mlir::Location loc,
                     mlir::Value value, const backplane::Dims &dims);
 
-/// A constant that is this number everywhere.
-mlir::Value fill(mlir::OpBuilder &builder, mlir::Location loc,
-                 mlir::RankedTensorType type, mlir::Attribute number);
-
 /// The one element of a constant that is the same everywhere, seen through
 /// broadcasts and reshapes; null when the value is no such constant. Its type
 /// is FloatAttr or IntegerAttr.

@@ -17,17 +17,6 @@ RankedTensorType withDims(MLIRContext *context, const backplane::Dims &dims,
 
 } // namespace
 
-Value bp::fill(OpBuilder &builder, Location loc, RankedTensorType type,
-               Attribute number) {
-  bool held = type.hasStaticShape() && type.getNumElements() > 0;
-  auto holder = RankedTensorType::get(
-      held ? type.getShape() : ArrayRef<int64_t>(), type.getElementType());
-  return ConstantOp::create(builder, loc, type,
-                            DenseElementsAttr::get(holder, number),
-                            TypeAttr::get(type.getElementType()),
-                            DimsAttr::get(type.getContext(), dimsOf(type)));
-}
-
 Value bp::reshape(PatternRewriter &rewriter, Location loc, Value value,
                   const backplane::Dims &dims) {
   MLIRContext *context = rewriter.getContext();

@@ -143,9 +143,10 @@ def GpuReducePass : Pass<"bp-gpu-reduce", "mlir::ModuleOp">,
   let summary = "Long sums and the like to work-groups, on a GPU";
   let description = [{
     Few long sums, minima and the like, with what they are made of
-    and elementwise ops after them, become a parallel loop of work-groups. Left
-    alone are every other dispatch, sums of fewer than 512 elements or of
-    unknown number, and from 64 on those whose elements are not contiguous.
+    and elementwise ops after them, become a parallel loop of work-groups. A sum
+    whose count is not known may be long. Left alone are every other dispatch,
+    sums of fewer than 512 elements, and from 64 on those whose elements are not
+    contiguous.
   }];
   let options = [
     Option<"maxSums", "most-sums", "int64_t", "64",
@@ -154,7 +155,7 @@ def GpuReducePass : Pass<"bp-gpu-reduce", "mlir::ModuleOp">,
            "invocations of a subgroup may exchange values">,
     Option<"clusterSums", "cluster-sums", "int64_t", "0",
            "sums of so many contiguous elements, if there are more than "
-           "most-sums, are for a cluster each; 0: none">
+           "most-sums or an unknown number, are for a cluster each; 0: none">
   ];
   let dependentDialects = [
     "mlir::affine::AffineDialect", "mlir::arith::ArithDialect",

@@ -97,18 +97,20 @@ static bool sumsContiguous(GpuReduction &r) {
   return llvm::any_of(r.k, has) && llvm::none_of(r.rows, has);
 }
 
-/// Who computes a sum; nobody together where one invocation does.
+/// Who computes a sum; nobody together where one invocation does. A sum whose
+/// count is not known may be long.
 static bool findTeam(GpuReduction &r, const GpuReduceOptions &options) {
   auto sizes = r.sums.op.getStaticLoopRanges();
   r.count = sizeOf(sizes, r.k);
   int64_t rows = sizeOf(sizes, r.rows);
-  if (ShapedType::isDynamic(rows) || ShapedType::isDynamic(r.count))
-    return false;
+  auto isLong = [&](int64_t length) {
+    return ShapedType::isDynamic(r.count) || r.count >= length;
+  };
   r.team = r.target.groupSize;
-  if (rows <= options.maxSums)
-    return r.count >= kLongSum && (rows <= kFewSums || sumsContiguous(r));
+  if (ShapedType::isStatic(rows) && rows <= options.maxSums)
+    return isLong(kLongSum) && (rows <= kFewSums || sumsContiguous(r));
   r.team = r.target.clusterSize;
-  return options.clusterSums > 0 && r.count >= options.clusterSums &&
+  return options.clusterSums > 0 && isLong(options.clusterSums) &&
          sumsContiguous(r);
 }
 

@@ -109,9 +109,10 @@ void Emitter::enterGroup() {
 /// compute the last one again, as all must be there to exchange values.
 void Emitter::enterClusters() {
   loops.sizes = reader.loopSizes(r.sums.op);
-  int64_t count = sizeOf(r.sums.op.getStaticLoopRanges(), r.rows);
-  int64_t groups = llvm::divideCeil(count, r.target.clusters());
-  Value group = loops.enter(loops.index(groups)).front();
+  Value count = loops.product(r.rows);
+  Value groups = b.createOrFold<arith::CeilDivUIOp>(
+      count, loops.index(r.target.clusters()));
+  Value group = loops.enter(groups).front();
   thread = number();
   member = arith::RemUIOp::create(b, thread, loops.index(r.target.clusterSize));
   Value cluster =
@@ -119,7 +120,7 @@ void Emitter::enterClusters() {
   Value first =
       arith::MulIOp::create(b, group, loops.index(r.target.clusters()));
   Value row = arith::AddIOp::create(b, first, cluster);
-  Value last = loops.index(count - 1);
+  Value last = b.createOrFold<arith::SubIOp>(count, loops.index(1));
   present = arith::CmpIOp::create(b, arith::CmpIPredicate::ule, row, last);
   at.assign(loops.sizes.size(), loops.index(0));
   loops.split(arith::MinUIOp::create(b, row, last), r.rows, at);
@@ -158,11 +159,12 @@ Value Emitter::choose(Value condition, function_ref<Value()> yes,
 /// team. All take the same iterations; a rest is left for some.
 Value Emitter::addShare() {
   Value start = arith::ConstantOp::create(b, r.sums.init);
-  int64_t iterations = r.count / r.team;
-  auto loop = scf::ForOp::create(b, loops.index(0), loops.index(iterations),
-                                 loops.index(1), start);
+  Value count = loops.product(r.k), team = loops.index(r.team);
+  Value iterations = b.createOrFold<arith::DivUIOp>(count, team);
+  auto loop =
+      scf::ForOp::create(b, loops.index(0), iterations, loops.index(1), start);
   auto number = [&](Value turn) -> Value {
-    Value first = arith::MulIOp::create(b, turn, loops.index(r.team));
+    Value first = arith::MulIOp::create(b, turn, team);
     return arith::AddIOp::create(b, first, member);
   };
   {
@@ -174,11 +176,10 @@ Value Emitter::addShare() {
       return {};
     scf::YieldOp::create(b, sum);
   }
-  Value sum = loop.getResult(0), rest = number(loops.index(iterations));
-  if (r.count % r.team == 0)
+  Value sum = loop.getResult(0), rest = number(iterations);
+  if (ShapedType::isStatic(r.count) && r.count % r.team == 0)
     return sum;
-  Value more = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, rest,
-                                     loops.index(r.count));
+  Value more = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, rest, count);
   return choose(more, [&] { return addElement(rest, sum); }, sum);
 }
 

@@ -23,7 +23,7 @@ struct GpuReduction {
   mlir::Operation *combiner; ///< of a sum and a term, in the body
   unsigned sumOperand;       ///< which of its operands is the sum
   llvm::SmallVector<unsigned> rows, k;
-  int64_t count; ///< of elements in a sum
+  int64_t count; ///< of elements in a sum; may be dynamic
   /// Invocations that compute a sum: a work-group, or a cluster.
   int64_t team;
 };

@@ -182,3 +182,47 @@ func.func @difference(%x: tensor<1024xf32>, %out: tensor<f32>) -> tensor<f32>
   } -> tensor<f32>
   return %r : tensor<f32>
 }
+
+// -----
+
+// A sum whose count a call gives may be long: one for a work-group. A rest is
+// always asked about.
+// MORE-LABEL: func.func @open(
+// CHECK-LABEL: func.func @open(
+// CHECK-SAME: %{{.*}}: memref<?xf32>{{.*}}, %{{.*}}: memref<f32>{{.*}}, %[[N:.*]]: index
+// CHECK: scf.forall (%{{.*}}) in (1) {
+// CHECK: %[[SHARE:.*]] = arith.divui %[[COUNT:.*]], %c128
+// CHECK: scf.for %{{.*}} = %c0 to %[[SHARE]] step %c1
+// CHECK: arith.cmpi ult, %{{.*}}, %[[COUNT]]
+// Of rows whose number is not known one is for a cluster.
+// ROWS-LABEL: func.func @open(
+// ROWS: gpu.barrier
+// ROWS-LABEL: func.func @rows(
+// ROWS: %[[GROUPS:.*]] = arith.ceildivui %{{.*}}, %c16
+// ROWS: scf.forall (%{{.*}}) in (%[[GROUPS]]) {
+// ROWS: arith.divui %{{.*}}, %c8
+// ROWS: gpu.shuffle
+// CHECK-LABEL: func.func @rows(
+// CHECK-NOT: scf.forall
+func.func @open(%x: tensor<?xf32>, %out: tensor<f32>, %n: index) -> tensor<f32>
+    attributes {bp.inputs = 1 : i64, bp.outputs = 1 : i64, bp.symbols = ["n"]} {
+  %zero = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%zero : f32) outs(%out : tensor<f32>) -> tensor<f32>
+  %r = linalg.generic {indexing_maps = [affine_map<(j) -> (j)>, affine_map<(j) -> ()>], iterator_types = ["reduction"]} ins(%x : tensor<?xf32>) outs(%f : tensor<f32>) {
+  ^bb0(%v: f32, %o: f32):
+    %t = arith.addf %o, %v : f32
+    linalg.yield %t : f32
+  } -> tensor<f32>
+  return %r : tensor<f32>
+}
+func.func @rows(%x: tensor<?x?xf32>, %out: tensor<?xf32>, %m: index, %n: index) -> tensor<?xf32>
+    attributes {bp.inputs = 1 : i64, bp.outputs = 1 : i64, bp.symbols = ["m", "n"]} {
+  %zero = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%zero : f32) outs(%out : tensor<?xf32>) -> tensor<?xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<?x?xf32>) outs(%f : tensor<?xf32>) {
+  ^bb0(%v: f32, %o: f32):
+    %t = arith.addf %o, %v : f32
+    linalg.yield %t : f32
+  } -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}
