@@ -5,6 +5,7 @@
 // else; pads become fill and copy.
 #include "sdk/emit/common/Dispatch.h"
 #include "sdk/emit/common/Passes.h"
+#include "sdk/emit/common/UseDestinations.h"
 
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -115,7 +116,10 @@ static void updateDestinations(ModuleOp module) {
 
 void BufferizePass::runOnOperation() {
   ModuleOp module = getOperation();
-  if (failed(decomposePads(module)) || failed(bufferize(module)))
+  if (failed(decomposePads(module)))
+    return signalPassFailure();
+  useDestinations(module);
+  if (failed(bufferize(module)))
     return signalPassFailure();
   OpPassManager merge("builtin.module"), clean("builtin.module");
   merge.addPass(createCSEPass()); // slices that are the same become one value
