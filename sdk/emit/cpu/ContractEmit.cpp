@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/emit/cpu/ContractEmit.h"
 
+#include "sdk/emit/cpu/ContractDots.h"
 #include "sdk/emit/cpu/ContractEpilogue.h"
 #include "sdk/emit/cpu/ContractGemv.h"
 #include "sdk/emit/cpu/ContractKernel.h"
@@ -46,6 +47,20 @@ static bool takesRowsOfA(const Contraction &c, const VnniPlan &vnni,
          getElementTypeOrSelf(c.lhs.memref) == vnni.narrow;
 }
 
+/// Columns up to which rows of A are multiplied with columns of B as vectors of
+/// k: where columns as lanes would leave a quarter of them idle.
+static int64_t dotColumns(const Contraction &c, const VnniPlan &vnni,
+                          const VectorWidth &width, int64_t m) {
+  bool areRows = c.m.size() == 1 && c.n.size() == 1 && c.k.size() == 1 &&
+                 !c.blockOfA && !c.hasBlocksOfB() && !c.lhs.padded() &&
+                 !c.rhs.padded();
+  bool areMany = m < 0 || m > kGemvRows;
+  bool areFloats = isa<FloatType>(c.accumulator) && !vnni.narrow;
+  return areRows && areMany && areFloats && !width.scalable
+             ? width.count * 3 / 4
+             : 0;
+}
+
 static ContractShape readShape(Contraction &c, const VnniPlan &vnni,
                                const ContractMachine &machine, int64_t window) {
   SmallVector<int64_t> known = c.op.getStaticLoopRanges();
@@ -70,6 +85,8 @@ static ContractShape readShape(Contraction &c, const VnniPlan &vnni,
   if (isReadable(c, c.left, c.lhs) && isReadable(c, c.right, c.rhs) &&
       rowsLieInA && rowsLieInB)
     shape.gemvRows = vnni.perLane == 1 || multipliesPairs(vnni) ? kGemvRows : 1;
+  if (c.kMergedInA && unitK)
+    shape.dotColumns = dotColumns(c, vnni, machine.width, shape.m);
   shape.bytesOfB = llvm::divideCeil(
       getElementTypeOrSelf(c.op->getOperand(c.b)).getIntOrFloatBitWidth(), 8);
   shape.perLane = vnni.perLane;
@@ -324,6 +341,8 @@ void emitContraction(OpBuilder &builder, const Contraction &contraction,
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(groups.getBody());
   ContractScope scope(b, problem, groups.getInductionVars());
+  if (problem.plan.dots)
+    return DotsBuilder(scope).run();
   if (problem.plan.gemv)
     return GemvBuilder(scope).run();
   emitBlocked(scope);

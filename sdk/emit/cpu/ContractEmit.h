@@ -11,7 +11,8 @@
 //       for each panel of B, for each panel of A:
 //         multiply into registers, then add, finish and store
 //
-// or, for one row of A, the loops of ContractGemv.h.
+// or, for few rows of A, the loops of ContractGemv.h, and for few columns of B
+// those of ContractDots.h.
 #ifndef BACKPLANE_EMIT_CPU_CONTRACTEMIT_H
 #define BACKPLANE_EMIT_CPU_CONTRACTEMIT_H
 

@@ -190,6 +190,34 @@ static void chooseGemvGroups(const ContractShape &shape, ContractPlan &plan) {
     plan.groupN = roundUp(ceilDiv(known(shape.n), 2), shape.lanes);
 }
 
+/// Elements of packed columns that stay near beside rows of A.
+static constexpr int64_t kPackedColumns = 1 << 16;
+
+/// Whether each sum is a dot product of a row and a column.
+static bool isDots(const ContractShape &shape) {
+  constexpr int64_t longK = 64;
+  return shape.n > 1 && shape.n <= shape.dotColumns && shape.k >= longK &&
+         shape.n * roundUp(shape.k, shape.lanes) <= kPackedColumns;
+}
+
+/// A block of rows for each group; as many groups as reading A pays for.
+static ContractPlan planDots(const ContractShape &shape) {
+  constexpr int64_t elementsOfGroup = 1 << 15, groups = 8, rowsOfUnknown = 128;
+  ContractPlan plan;
+  plan.dots = true;
+  plan.rows = std::clamp<int64_t>((shape.registers - 8) / shape.n, 1, 4);
+  plan.pitchA = roundUp(shape.k, shape.lanes);
+  plan.depth = plan.pitchA;
+  plan.groupN = shape.n;
+  int64_t parts =
+      std::clamp<int64_t>(shape.m * shape.k / elementsOfGroup, 1, groups);
+  plan.groupM =
+      shape.m < 0
+          ? rowsOfUnknown
+          : roundUp(ceilDiv(std::max<int64_t>(shape.m, 1), parts), plan.rows);
+  return plan;
+}
+
 /// Whether A is read once, where it is, and larger than the caches that cores
 /// have in common. A block of its rows is then too short for a cache to foresee
 /// the next one.
@@ -202,6 +230,8 @@ static bool fetchesRows(const ContractShape &shape, const ContractPlan &plan) {
 }
 
 ContractPlan planContraction(const ContractShape &shape) {
+  if (isDots(shape))
+    return planDots(shape);
   ContractPlan plan;
   chooseMicroTile(shape, plan);
   // A product that uses each element of B once has nothing to gain from a copy.

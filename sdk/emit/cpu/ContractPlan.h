@@ -21,11 +21,14 @@ struct ContractShape {
   bool rowsOfB = false;         ///< B could be read where it is
   int64_t blockOfB = 0; ///< columns of B that are neighbours, 0: any or none
   int64_t gemvRows = 0; ///< rows of A up to which they may pass over those of B
-  int64_t bytesOfB = 4; ///< of an element
-  int64_t perLane = 1;  ///< elements of k that a lane multiplies at once
-  int64_t block = 1;    ///< rows, and words of k, that are multiplied at once
-  int64_t deepest = 128;    ///< elements of k in a block, at most
-  int64_t window = 1;       ///< elements of k that a block has all of, or none
+  /// Columns up to which lanes may be elements of k, of which rows of A and
+  /// columns of B are read vector by vector.
+  int64_t dotColumns = 0;
+  int64_t bytesOfB = 4;  ///< of an element
+  int64_t perLane = 1;   ///< elements of k that a lane multiplies at once
+  int64_t block = 1;     ///< rows, and words of k, that are multiplied at once
+  int64_t deepest = 128; ///< elements of k in a block, at most
+  int64_t window = 1;    ///< elements of k that a block has all of, or none
   bool copiesImage = false; ///< B is copied as an image
   /// Columns that a group copies beside its own, as windows reach there.
   int64_t halo = 0;
@@ -44,10 +47,12 @@ struct ContractShape {
 struct ContractPlan {
   int64_t rows = 1, vectors = 1;
   int64_t depth = 1;
-  int64_t pitchA = 1; ///< elements from one row of packed A to the next
+  /// Elements from one row of packed A to the next, or column of B for dots.
+  int64_t pitchA = 1;
   int64_t groupM = 1, groupN = 1;
   int64_t window = 1;       ///< as in the shape
   bool gemv = false;        ///< few rows: B is read once, in whole rows
+  bool dots = false;        ///< few columns: lanes are elements of k
   bool packA = true;        ///< else A is read where it is
   bool packB = true;        ///< else whole panels of B are read where they are
   bool fetchesRows = false; ///< A comes from memory: its rows are asked for
