@@ -18,14 +18,21 @@ bool isElementwise(linalg::GenericOp op) {
          !op.payloadUsesValueFromOperand(op.getDpsInitOperand(0));
 }
 
-/// Whether neighbours in the slice are neighbours in its tensor: only the first
-/// axis is cut.
+/// Whether neighbours in the slice are neighbours in its tensor: but for axes
+/// of which it has one element, only the first one is cut.
 bool isContiguous(tensor::ExtractSliceOp slice) {
+  SmallVector<OpFoldResult> offsets = slice.getMixedOffsets();
+  size_t cut = 0;
+  while (cut < offsets.size() &&
+         isConstantIntValue(slice.getMixedSizes()[cut], 1))
+    ++cut;
   auto isZero = [](OpFoldResult offset) {
     return isConstantIntValue(offset, 0);
   };
   return slice.hasUnitStride() &&
-         llvm::all_of(llvm::drop_begin(slice.getMixedOffsets()), isZero);
+         llvm::all_of(
+             llvm::drop_begin(offsets, std::min(cut + 1, offsets.size())),
+             isZero);
 }
 
 /// Whether nothing but `op` uses the destination, which is part of what one
@@ -34,8 +41,8 @@ bool belongsTo(Value destination, Operation *op) {
   auto slice = destination.getDefiningOp<tensor::ExtractSliceOp>();
   if (!slice || !slice->hasOneUse() || !isContiguous(slice))
     return false;
-  return llvm::none_of(slice.getSource().getUsers(), [&](Operation *user) {
-    return user != slice && user->getBlock() == slice->getBlock();
+  return llvm::all_of(slice.getSource().getUsers(), [&](Operation *user) {
+    return user == slice || isa<tensor::ParallelInsertSliceOp>(user);
   });
 }
 
@@ -56,19 +63,20 @@ bool takesLong(linalg::GenericOp op) {
   });
 }
 
-/// The op that makes the operand in memory of its own, which nobody needs when
-/// `op` has run; null where that is not so, or it is done sooner than memory.
-linalg::GenericOp makerOf(Value operand, linalg::GenericOp op) {
-  auto maker = operand.getDefiningOp<linalg::GenericOp>();
-  if (!maker || maker->getBlock() != op->getBlock() ||
-      maker->getNumResults() != 1 || !takesLong(maker) ||
-      !maker.getDpsInitOperand(0)->get().getDefiningOp<tensor::EmptyOp>())
+/// The op that computes the operand in memory of its own, which nobody needs
+/// when `op` has run; null where that is not so, or it is done sooner than
+/// memory.
+linalg::GenericOp producerOf(Value operand, linalg::GenericOp op) {
+  auto producer = operand.getDefiningOp<linalg::GenericOp>();
+  if (!producer || producer->getBlock() != op->getBlock() ||
+      producer->getNumResults() != 1 || !takesLong(producer) ||
+      !producer.getDpsInitOperand(0)->get().getDefiningOp<tensor::EmptyOp>())
     return {};
   bool isLast = llvm::all_of(operand.getUsers(), [&](Operation *user) {
     return user == op ||
            (user->getBlock() == op->getBlock() && user->isBeforeInBlock(op));
   });
-  return isLast ? maker : linalg::GenericOp();
+  return isLast ? producer : linalg::GenericOp();
 }
 
 void useDestination(linalg::GenericOp op) {
@@ -81,11 +89,11 @@ void useDestination(linalg::GenericOp op) {
     if (operand.getType() != destination.getType() ||
         !op.getMatchingIndexingMap(input).isIdentity())
       continue;
-    linalg::GenericOp maker = makerOf(operand, op);
-    if (!maker || !isKnownAt(maker, slice))
+    linalg::GenericOp producer = producerOf(operand, op);
+    if (!producer || !isKnownAt(producer, slice))
       continue;
-    slice->moveBefore(maker);
-    maker.getDpsInitOperand(0)->set(destination);
+    slice->moveBefore(producer);
+    producer.getDpsInitOperand(0)->set(destination);
     op.getDpsInitOperand(0)->set(operand);
     return;
   }
