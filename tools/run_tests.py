@@ -230,6 +230,7 @@ SUITES = {
     "plugin-lint": (scripted("conformance/lint/test/run_lint.py", nightly=False), 60),
     "profiles": (scripted("conformance/profiles/run_profiles.py", nightly=False), 10),
     "badges": (scripted("conformance/badges/run_badges.py"), 150),
+    "paths": (scripted("conformance/paths/run_paths.py", nightly=False), 30),
     "vulkan": (scripted("backends/vulkan/test/run_validated.py"), 30),
     "nvptx": (scripted("backends/nvptx/test/run_emulated.py"), 75),
     "cubin": (scripted("backends/nvptx/test/run_cubin.py", nightly=False), 15),

@@ -159,7 +159,7 @@ void makeWeights(const Sink &sink) {
     for (const auto &family : {fewPixels(), manyPixels(), otherImages()})
       for (const Geometry &geometry : family)
         makeConv(sink, dtype, geometry);
-    for (int64_t columns : {48, 40})
+    for (int64_t columns : {48, 40, 11, 3})
       for (bool isTransposed : {false, true})
         makeProduct(sink, dtype, columns, isTransposed);
   }

@@ -311,7 +311,7 @@ Status ProgramKernels::check(const ScheduledDispatch &scheduled,
   Status status = compiler.status(kernels->kernel).within(scheduled.function);
   if (status.ok())
     for (const std::string &note : compiler.kernel(kernels->kernel).notes)
-      draft_.report.push_back(scheduled.function + " on " +
+      draft_.report.push_back("'" + scheduled.function + "' on " +
                               context_.targets[device].name + ": " + note);
   if (status.ok() && context_.kernel.empty())
     status = checkSizes(compiler.kernel(kernels->kernel), function,

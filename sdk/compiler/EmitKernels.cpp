@@ -11,10 +11,13 @@
 #include "sdk/lower/Passes.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/Remarks.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringExtras.h"
 
 #include <atomic>
 #include <mutex>
+#include <set>
 
 using namespace mlir;
 using namespace backplane;
@@ -53,6 +56,18 @@ static Kernel kernelOf(ObjectCode code) {
 
 namespace {
 
+/// Collects the paths that a dispatch takes (sdk/emit/common/CodePaths.h).
+class PathCollector : public remark::detail::MLIRRemarkStreamerBase {
+public:
+  explicit PathCollector(std::set<std::string> &paths) : paths_(paths) {}
+  void streamOptimizationRemark(const remark::detail::Remark &remark) override {
+    paths_.insert(remark.getRemarkName().str());
+  }
+
+private:
+  std::set<std::string> &paths_;
+};
+
 /// What one thread generates code with.
 class KernelEmitter {
 public:
@@ -68,10 +83,15 @@ public:
                  }),
         dump_(dump) {
     context_.printOpOnDiagnostic(false);
+    (void)remark::enableOptimizationRemarks(
+        context_, std::make_unique<PathCollector>(paths_),
+        std::make_unique<remark::RemarkEmittingPolicyAll>(),
+        {.passed = "bp-.*"});
   }
 
   Result<Kernel> run(const EmitJob &job) {
     notes_.clear();
+    paths_.clear();
     auto kernel = emit(job);
     Status status =
         diagnostics_.take(kernel ? Status() : Status(kernel.status()));
@@ -117,6 +137,8 @@ private:
       return unimplemented("cannot be emitted");
     Kernel kernel = kernelOf(std::move(*object));
     kernel.notes = notes_;
+    if (!paths_.empty())
+      kernel.notes.push_back("code paths " + llvm::join(paths_, ", "));
     kernel.inPlace = std::move(inPlace);
     keepReplaceable(kernel.inPlace, job.graph);
     return kernel;
@@ -126,6 +148,7 @@ private:
   Diagnostics diagnostics_;
   /// Remarks of passes, for people.
   std::vector<std::string> notes_;
+  std::set<std::string> paths_;
   ScopedDiagnosticHandler remarks_;
   const KernelDump &dump_;
 };

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/emit/common/UseDestinations.h"
 
+#include "sdk/emit/common/CodePaths.h"
+
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
+using namespace backplane;
 
 namespace {
 
@@ -95,6 +98,7 @@ void useDestination(linalg::GenericOp op) {
     slice->moveBefore(producer);
     producer.getDpsInitOperand(0)->set(destination);
     op.getDpsInitOperand(0)->set(operand);
+    tellPath(op.getLoc(), path::destination);
     return;
   }
 }

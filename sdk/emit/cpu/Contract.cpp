@@ -4,6 +4,7 @@
 // without an elementwise op behind it, becomes packed loops around a kernel in
 // registers. Other dispatches are left alone.
 #include "sdk/dialect/Attributes.h"
+#include "sdk/emit/common/CodePaths.h"
 #include "sdk/emit/common/Passes.h"
 #include "sdk/emit/common/TargetProperties.h"
 #include "sdk/emit/cpu/Attention.h"
@@ -53,6 +54,7 @@ static bool contractAttention(func::FuncOp func, unsigned vectorBits,
   std::optional<Attention> attention = matchAttention(lanes, func);
   if (!attention)
     return false;
+  tellPath(func.getLoc(), path::attention);
   emitAttention(lanes, *attention, machine);
   attention->product.results.front().op->erase();
   return true;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/emit/cpu/ContractEmit.h"
 
+#include "sdk/emit/common/CodePaths.h"
 #include "sdk/emit/cpu/ContractDots.h"
 #include "sdk/emit/cpu/ContractEpilogue.h"
 #include "sdk/emit/cpu/ContractGemv.h"
@@ -142,6 +143,38 @@ static bool placeImage(ImageTile &image, const ContractPlan &plan,
   return pays && image.elements * 4 <= machine.cacheBytes / 2;
 }
 
+/* ---- What is told of a plan ---- */
+
+static const CodePath &pathOf(const ContractPlan &plan, const Contraction &c,
+                              bool hasImage) {
+  if (plan.dots)
+    return path::fewColumns;
+  if (plan.gemv)
+    return path::fewRows;
+  if (plan.transposed)
+    return path::fewPixels;
+  if (hasImage)
+    return path::image;
+  if (c.blockOfB)
+    return path::columnBlocks;
+  return plan.packB ? path::panels : path::storedB;
+}
+
+static void tellPaths(const ContractProblem &problem) {
+  Location loc = problem.c.op->getLoc();
+  const ContractPlan &plan = problem.plan;
+  tellPath(loc, pathOf(plan, problem.c, problem.image.has_value()));
+  if (problem.c.blockOfA)
+    tellPath(loc, path::rowBlocks);
+  if (plan.fetchesRows)
+    tellPath(loc, path::fetchedRows);
+  const VnniPlan &vnni = problem.vnni;
+  if (vnni.narrow && (!plan.gemv || multipliesPairs(vnni)))
+    tellPath(loc, vnni.block > 1      ? path::squares
+                  : vnni.perLane == 4 ? path::bytes
+                                      : path::pairs);
+}
+
 /* ---- The loops ---- */
 
 /// `result` is the work-group with the rows and columns of C, `s` the one with
@@ -274,6 +307,7 @@ static bool emitTransposed(const VectorBuilder &b, const Contraction &c,
   if (image && !placeImage(*image, problem.plan, machine))
     return false;
   problem.image = image;
+  tellPaths(problem);
   ContractProblem result = {c, problem.plan, vnni, readOperands(b, c),
                             problem.image};
   problem.operands = transpose(result.operands);
@@ -337,6 +371,7 @@ void emitContraction(OpBuilder &builder, const Contraction &contraction,
       emitTransposed(b, c, vnni, image, machine))
     return;
   ContractProblem problem = planProblem(b, c, vnni, image, machine);
+  tellPaths(problem);
   auto groups = makeGroups(b, problem);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(groups.getBody());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/emit/cpu/LineLanes.h"
 
+#include "sdk/emit/common/CodePaths.h"
 #include "sdk/emit/cpu/VectorBuilder.h"
 #include "sdk/lower/Marks.h"
 
@@ -293,8 +294,10 @@ void vectorizeLines(ModuleOp module, unsigned vectorBits, bool scalable) {
     loops.push_back(loop);
     return WalkResult::skip();
   });
-  for (scf::ForOp loop : loops)
+  for (scf::ForOp loop : loops) {
+    tellPath(loop.getLoc(), path::laneLines);
     vectorizeLoop(loop, vectorBits, scalable);
+  }
 }
 
 } // namespace backplane

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/emit/cpu/UseMarks.h"
 
+#include "sdk/emit/common/CodePaths.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -49,8 +51,10 @@ void backplane::multiplyShares(ModuleOp module) {
         op->hasAttr(bp::lower::shareMark) && isa<VectorType>(op.getType())
             ? steadyDivisor(op)
             : Value();
-    if (divisor)
-      multiply(op, divisor);
+    if (!divisor)
+      return;
+    backplane::tellPath(op.getLoc(), backplane::path::shares);
+    multiply(op, divisor);
   });
 }
 

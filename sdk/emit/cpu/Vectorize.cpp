@@ -4,6 +4,7 @@
 // is run in steps of the vector width, the rest of it under a mask; the other
 // loops stay scalar. Ops whose body is not lane by lane are left alone. Lines
 // of elements that are computed in order are done side by side.
+#include "sdk/emit/common/CodePaths.h"
 #include "sdk/emit/common/Passes.h"
 #include "sdk/emit/cpu/LaneAccess.h"
 #include "sdk/emit/cpu/LaneGather.h"
@@ -131,9 +132,23 @@ static bool vectorizeWindow(linalg::GenericOp op, unsigned vectorBits,
   if (!loop)
     return false;
   OpBuilder builder(op);
+  tellPath(op.getLoc(), path::window);
   emitWindow(builder, op, *loop, vectorBits / 32, permute);
   op.erase();
   return true;
+}
+
+static void tellLanes(linalg::GenericOp op, unsigned loop, bool scales,
+                      bool isPadded) {
+  bool reduces =
+      op.getIteratorTypesArray()[loop] == utils::IteratorType::reduction;
+  tellPath(op.getLoc(), reduces             ? path::laneSums
+                        : loadsElements(op) ? path::laneLoads
+                                            : path::lanes);
+  if (scales)
+    tellPath(op.getLoc(), path::laneScales);
+  if (isPadded)
+    tellPath(op.getLoc(), path::lanePadding);
 }
 
 static void vectorize(linalg::GenericOp op, unsigned vectorBits, bool scalable,
@@ -147,6 +162,7 @@ static void vectorize(linalg::GenericOp op, unsigned vectorBits, bool scalable,
     return;
   OpBuilder builder(op);
   if (auto repetition = loads ? std::nullopt : findRepetition(op)) {
+    tellPath(op.getLoc(), path::repetition);
     emitRepetition(builder, op, *repetition, lanes);
     op.erase();
     return;
@@ -155,6 +171,7 @@ static void vectorize(linalg::GenericOp op, unsigned vectorBits, bool scalable,
   if (!loads)
     loops = findTransposition(op);
   if (loops) {
+    tellPath(op.getLoc(), path::transposition);
     emitTransposition(
         builder, op, *loops,
         int64_t(std::bit_floor(uint64_t(std::min(lanes, kTransposedLanes)))));
@@ -165,11 +182,14 @@ static void vectorize(linalg::GenericOp op, unsigned vectorBits, bool scalable,
   if (!loop)
     return;
   bool scales = scalable && !loads && canScaleLanes(op, *loop);
-  if (!scales && sumsInRuns(op, *loop))
+  if (!scales && sumsInRuns(op, *loop)) {
     lanes = vectorBits / 32;
+    tellPath(op.getLoc(), path::laneRuns);
+  }
   SmallVector<Padding> paddings;
   if (!scalable)
     paddings = takePaddings(op, *loop);
+  tellLanes(op, *loop, scales, !paddings.empty());
   emitLaneLoops(builder, op, *loop, VectorWidth(lanes, scales), extremesForget,
                 paddings);
   op.erase();

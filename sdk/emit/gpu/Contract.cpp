@@ -5,6 +5,7 @@
 // attention becomes a parallel loop over the tiles of work-groups. Other
 // dispatches are left alone.
 #include "sdk/dialect/Attributes.h"
+#include "sdk/emit/common/CodePaths.h"
 #include "sdk/emit/common/Dispatch.h"
 #include "sdk/emit/common/Passes.h"
 #include "sdk/emit/gpu/Attention.h"
@@ -69,6 +70,7 @@ static const MatrixUnit *ofFragments(const MatrixUnit *unit) {
 static LogicalResult emit(func::FuncOp func, GpuContraction &contraction,
                           const MatrixUnit *unit) {
   auto plan = unit ? planMatrix(contraction, *unit) : std::nullopt;
+  tellPath(func.getLoc(), plan ? path::gpuMatrices : path::gpuTiles);
   return plan ? emitMatrixContraction(func, contraction, *plan)
               : emitGpuContraction(func, contraction);
 }
@@ -101,12 +103,18 @@ static FailureOr<bool> contractAttention(func::FuncOp func,
   FailureOr<bool> done = false;
   if (unit)
     done = emitRegisterAttention(func, *attention, *unit);
-  if (unit && succeeded(done) && !*done)
+  const CodePath *taken = &path::gpuRegisterAttention;
+  if (unit && succeeded(done) && !*done) {
     done = emitMatrixAttention(func, *attention, *unit);
-  if (succeeded(done) && !*done)
+    taken = &path::gpuMatrixAttention;
+  }
+  if (succeeded(done) && !*done) {
     done = emitGpuAttention(func, *attention);
+    taken = &path::gpuAttention;
+  }
   if (failed(done) || !*done)
     return done;
+  tellPath(func.getLoc(), *taken);
   if (failed(finishResults(func, attention->product.sums)))
     return failure();
   return true;

@@ -6,6 +6,7 @@
 // sums each is for a part of a subgroup, where the target wants that. Other
 // dispatches are left alone.
 #include "sdk/dialect/Attributes.h"
+#include "sdk/emit/common/CodePaths.h"
 #include "sdk/emit/common/Dispatch.h"
 #include "sdk/emit/common/Passes.h"
 #include "sdk/emit/gpu/Reduction.h"
@@ -138,6 +139,8 @@ static LogicalResult reduce(func::FuncOp func,
   if (!reduction)
     return success();
   OpBuilder builder(func.getBody().front().getTerminator());
+  bool isGroup = reduction->team == options.target.groupSize;
+  tellPath(func.getLoc(), isGroup ? path::gpuGroupSums : path::gpuClusterSums);
   if (failed(generaliseOps(func)) ||
       failed(emitReduction(builder, *reduction, options.subgroups)))
     return failure();

@@ -4,6 +4,7 @@
 // these rows, like softmax and normalisation, becomes a parallel loop of
 // work-groups, which have a row or several. Other dispatches are left alone.
 #include "sdk/dialect/Attributes.h"
+#include "sdk/emit/common/CodePaths.h"
 #include "sdk/emit/common/Dispatch.h"
 #include "sdk/emit/common/Passes.h"
 #include "sdk/emit/gpu/Rows.h"
@@ -35,6 +36,7 @@ static LogicalResult computeRows(func::FuncOp func, const GpuTarget &target) {
   auto rows = matchGpuRows(func, target);
   if (!rows)
     return success();
+  tellPath(func.getLoc(), path::gpuRows);
   return success(succeeded(generaliseOps(func)) &&
                  succeeded(emitGpuRows(func, *rows)));
 }
