@@ -258,10 +258,10 @@ TEST_F(PartitionTest, IsOneDispatch) {
     EXPECT_EQ(dispatches, (Texts{"0: exp", "0: neg exp neg"}));
     EXPECT_EQ(lines("they are mine"), "target sun: partition of 3 ops, neg to "
                                       "neg, about 1500 ns: they are mine\n");
-    EXPECT_EQ(lines("partition_0 on sun"),
-              "partition_0 on sun: log: all is well\n"
-              "partition_0 on sun: log: as ever\n"
-              "partition_0 on sun: toy.ops=3\n");
+    EXPECT_EQ(lines("'partition_0' on sun"),
+              "'partition_0' on sun: log: all is well\n"
+              "'partition_0' on sun: log: as ever\n"
+              "'partition_0' on sun: toy.ops=3\n");
     static std::map<std::string, Bytes> kept;
     services.cacheGet = [](const std::string &key) {
       auto found = kept.find(key);
