@@ -4,13 +4,11 @@
 // paths (sdk/emit/common/CodePaths.h) each of them takes, one JSON object a
 // line. Nothing runs. run_paths.py makes the page of it.
 #include "conformance/runner/ApplicationJob.h"
-#include "conformance/suite/Generate.h"
+#include "conformance/runner/Suite.h"
 #include "hal/worker/Loop.h"
 #include "sdk/package/Artifact.h"
 #include "sdk/support/CommandLine.h"
-#include "sdk/support/Glob.h"
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -60,29 +58,29 @@ Result<std::set<std::string>> compile(const worker::Handler &compiler,
   return pathsOf(compiled.artifact);
 }
 
-bool isChosen(const Options &options, const Unit &unit, size_t number) {
-  if (unit.graph.outputs.empty() || unit.check || !unit.kernel.empty() ||
-      number % options.parts + 1 != options.part)
-    return false;
-  return options.filters.empty() ||
-         std::ranges::any_of(options.filters, [&](const std::string &glob) {
-           return matchesGlob(glob, unit.id);
-         });
+int fail(const std::string &why) {
+  std::fprintf(stderr, "bp-paths: %s\n", why.c_str());
+  return 2;
 }
 
 int run(const Options &options) {
   setenv("BACKPLANE_CACHE_DIR", "-", 1);
   auto context = worker::openWorkerContext({});
-  if (!context) {
-    std::fprintf(stderr, "bp-paths: %s\n", context.message().c_str());
-    return 2;
-  }
+  if (!context)
+    return fail(context.message());
   worker::Handler compiler = worker::compileHandler(
       std::make_shared<const Context>(std::move(*context)), options.target);
-  size_t number = 0;
-  generateUnits({}, [&](Unit unit) {
-    if (!isChosen(options, unit, number++))
-      return;
+  SuiteOptions choice;
+  choice.generators = {generateUnits};
+  choice.filters = options.filters;
+  choice.shard = options.part;
+  choice.shards = options.parts;
+  auto plan = planSuite(choice);
+  if (!plan)
+    return fail(plan.message());
+  for (const Unit &unit : plan->units) {
+    if (unit.graph.outputs.empty())
+      continue;
     auto paths = compile(compiler, unit);
     nlohmann::ordered_json line = {{"unit", unit.id}};
     if (paths)
@@ -91,7 +89,7 @@ int run(const Options &options) {
       line["refused"] = paths.message();
     std::printf("%s\n", line.dump().c_str());
     std::fflush(stdout);
-  });
+  }
   return 0;
 }
 
@@ -104,7 +102,8 @@ int main(int argc, char **argv) {
   app.add_option("--target", options.target, "target to compile for")
       ->required();
   app.add_option("--filter", options.filters,
-                 "only units whose id matches this glob; may be repeated");
+                 "only units with a case whose id matches this glob; may be "
+                 "repeated");
   app.add_option("--part", options.part, "which of so many equal parts");
   app.add_option("--parts", options.parts, "how many parts there are")
       ->check(CLI::Range(1u, 1000u));

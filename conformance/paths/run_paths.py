@@ -127,7 +127,7 @@ def verdicts(build, targets):
         yield f"{name} is reached", "" if reached else "no graph of any target takes it"
     for one in targets:
         first = sorted({unit for entry in one["paths"].values() for unit in entry["first"]})
-        options = [word for unit in first for word in ("--filter", unit)]
+        options = [word for unit in first for word in ("--filter", f"{unit}/*")]
         told = {each["unit"]: each.get("paths", []) for each in told_by(build, one["target"], *options)}
         for name, entry in one["paths"].items():
             missing = [unit for unit in entry["first"] if name not in told.get(unit, [])]
@@ -155,7 +155,7 @@ def main():
     parser.add_argument("--measure", metavar="TARGET", help="compile graphs of the suite")
     parser.add_argument("--every", type=int, default=1, help="with --measure: of so many graphs one")
     parser.add_argument("--also", nargs="*", default=[], metavar="GLOB",
-                        help="with --measure: and all graphs whose id matches")
+                        help="with --measure: and all graphs with a case whose id matches")
     parser.add_argument("--page", action="store_true", help="write the page")
     options = parser.parse_args()
     if options.measure:

@@ -8,7 +8,6 @@
 #define BACKPLANE_EMIT_COMMON_CODEPATHS_H
 
 #include "mlir/IR/Location.h"
-#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 
 namespace backplane {
@@ -101,9 +100,6 @@ inline constexpr CodePath gpuClusterSums = {
     "a sum is shared by part of a subgroup"};
 
 } // namespace path
-
-/// All of them, in the order of the page.
-llvm::ArrayRef<CodePath> codePaths();
 
 /// A dispatch takes this path.
 void tellPath(mlir::Location where, const CodePath &path);
