@@ -186,8 +186,12 @@ Status AtomicFile::commit() {
   return status;
 }
 
-/// A name for a file that has none, as only a rename replaces what is there.
+/// Names a file that has no name: for good where nothing is there, so that no
+/// kill can leave another name; only a rename replaces what is there.
 bool AtomicFile::giveName() {
+  if (linkat(AT_FDCWD, openFile(fd_).c_str(), AT_FDCWD, path_.c_str(),
+             AT_SYMLINK_FOLLOW) == 0)
+    return true;
   lock();
   return takeName([file = openFile(fd_)](const char *name) {
     return linkat(AT_FDCWD, file.c_str(), AT_FDCWD, name, AT_SYMLINK_FOLLOW) ==
@@ -202,7 +206,7 @@ Status AtomicFile::commitUnsynced() {
   fd_ = -1;
   if (close(fd) != 0)
     return failure("close");
-  if (rename(temporary_.c_str(), path_.c_str()) != 0)
+  if (!temporary_.empty() && rename(temporary_.c_str(), path_.c_str()) != 0)
     return failure("rename the finished file");
   temporary_.clear();
   return {};

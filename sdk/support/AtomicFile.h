@@ -23,8 +23,10 @@ bool isSameFile(const std::string &one, const std::string &other);
 
 /// Writes to a file without a name in the folder of `path`, of which nothing is
 /// left when the process is killed; where the file system has no such files, to
-/// a temporary file, which it locks. Without a commit it is removed by the
-/// destructor. Every failure names `path`.
+/// a temporary file, which it locks. Where it replaces a file, the whole of it
+/// has a temporary name before it is renamed, which a kill in between leaves.
+/// Without a commit it is removed by the destructor. Every failure names
+/// `path`.
 class AtomicFile {
 public:
   /// What may be replaced: regular files, as by checkOutput, or also links,

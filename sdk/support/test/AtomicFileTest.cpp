@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -68,6 +69,26 @@ TEST(AtomicFile, ReplacesAFileAtOnce) {
     EXPECT_EQ(textOf(path), "new");
     EXPECT_EQ(namesIn(folder.path()), Names{"file"});
   }
+}
+
+/// A new file has no other name first, which a kill could leave.
+TEST(AtomicFile, NamesANewFileOnce) {
+  TemporaryFolder folder;
+  if (!hasUnnamed(folder.path()))
+    GTEST_SKIP() << "the file system has no files without names";
+  int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+  ASSERT_GE(inotify_add_watch(watch, folder.path().c_str(),
+                              IN_CREATE | IN_MOVED_FROM | IN_DELETE),
+            0);
+  auto file = AtomicFile::create(folder.path() + "/file");
+  ASSERT_TRUE(file.ok() && file->write("new", 3).ok() && file->commit().ok());
+  alignas(inotify_event) char seen[4096];
+  ssize_t size = read(watch, seen, sizeof(seen));
+  close(watch);
+  const auto *event = reinterpret_cast<const inotify_event *>(seen);
+  ASSERT_EQ(size, ssize_t(sizeof(*event) + event->len));
+  EXPECT_EQ(event->mask, uint32_t(IN_CREATE));
+  EXPECT_STREQ(event->name, "file");
 }
 
 TEST(AtomicFile, LeavesNothingWithoutACommit) {

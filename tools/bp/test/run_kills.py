@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kills tools at random moments. Afterwards the same command gives what it gives
 undisturbed, files under the names of outputs are whole or absent, nothing else lies
-beside them, and no process is left.
+beside them but a whole file that was about to replace one, and no process is left.
 
 Caches are those that earlier kills left, or empty. --moments says how many kills
 there are of each command, --seed when they come.
@@ -91,9 +91,18 @@ class Suite(checks.Checks):
             time.sleep(0.02)
         return self.left()
 
-    def half_written(self):
+    def temporaries(self):
         """Temporary files of outputs and of the cache."""
-        return has_unnamed(self.folder) and list(self.folder.rglob("*.tmp-*"))
+        return list(self.folder.rglob("*.tmp-*")) if has_unnamed(self.folder) else []
+
+    def is_whole(self, path, wanted):
+        """Whether a temporary file is one of those that replace a file, which are
+        whole: they have their name between the last byte and the renaming."""
+        name = str(path.relative_to(self.folder)).rpartition(".tmp-")[0]
+        return digest(path) == wanted[name] if name in wanted else (self.folder / name).exists()
+
+    def half_written(self, wanted):
+        return [path for path in self.temporaries() if not self.is_whole(path, wanted)]
 
     def empty(self):
         shutil.rmtree(self.cache, ignore_errors=True)
@@ -137,7 +146,7 @@ class Suite(checks.Checks):
     def look(self, name, command, wanted):
         left = self.departed()
         self.check(f"{name}: no process is left", not left, left)
-        half = self.half_written()
+        half = self.half_written(wanted)
         self.check(f"{name}: nothing half-written is left", not half, half)
         for output, expected in wanted.items():
             path = self.folder / output
