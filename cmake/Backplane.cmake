@@ -56,6 +56,14 @@ if(BP_SANITIZE)
   target_link_options(bp_options INTERFACE -fsanitize=${BP_SANITIZE})
 endif()
 
+# What a sanitizer adds to the code of the tests themselves takes twice as long to
+# optimise as to compile, and they compute little: it is the libraries that do.
+set(BP_TEST_OPTIONS "")
+if(BP_SANITIZE)
+  set(BP_TEST_OPTIONS -O0)
+endif()
+include(BackplanePch)
+
 # In the tree the headers come with the options of the tree.
 add_library(backplane::headers ALIAS bp_options)
 include(BackplanePlugin)
@@ -71,6 +79,13 @@ function(bp_add_library name)
   endif()
   target_link_libraries(${name} PUBLIC bp_options ${ARG_DEPENDS}
     PRIVATE ${ARG_PRIVATE})
+  bp_use_pch(bp_pch ${ARG_SOURCES})
+endfunction()
+
+# bp_without_exceptions(NAME): code of which nothing throws.
+function(bp_without_exceptions name)
+  target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions>)
+  set_target_properties(${name} PROPERTIES BP_NO_PCH ON)
 endfunction()
 
 # bp_prefer_size(NAME [EACH_CALL]): code of libbackplane.so that no kernel waits
@@ -78,28 +93,29 @@ endfunction()
 # 2 MB. EACH_CALL: some of it runs in each call of a model.
 function(bp_prefer_size name)
   cmake_parse_arguments(ARG "EACH_CALL" "" "" ${ARGN})
-  set(level -Oz)
+  set(level Oz)
   if(ARG_EACH_CALL)
-    set(level -Os)
+    set(level Os)
   endif()
   target_compile_options(${name} PRIVATE
-    $<$<CONFIG:Release>:${level};-ffunction-sections;-fdata-sections>)
+    $<$<CONFIG:Release>:-${level};-ffunction-sections;-fdata-sections>)
+  get_target_property(sources ${name} SOURCES)
+  bp_use_pch(bp_pch_${level} ${sources})
 endfunction()
 
 # bp_prefer_size_of(FILE…): the same for files of a library of which others run in
 # each call.
 function(bp_prefer_size_of)
-  set_source_files_properties(${ARGN} PROPERTIES
-    COMPILE_OPTIONS "$<$<CONFIG:Release>:-Oz>")
+  bp_use_pch(bp_pch_Oz ${ARGN} OPTIONS $<$<CONFIG:Release>:-Oz>)
 endfunction()
 
-# bp_add_test(NAME SOURCES … [DEPENDS …] [LABELS …])
-# A GoogleTest program; each of its tests is a CTest test.
+# bp_add_test(NAME [MLIR] SOURCES … [DEPENDS …] [LABELS …])
+# A GoogleTest program; each of its tests is a CTest test. MLIR: it includes MLIR.
 function(bp_add_test name)
   if(NOT BP_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "MLIR" "" "SOURCES;DEPENDS;LABELS" ${ARGN})
   if(NOT ARG_LABELS)
     set(ARG_LABELS unit)
   endif()
@@ -107,13 +123,15 @@ function(bp_add_test name)
   target_link_libraries(${name} PRIVATE bp_options ${ARG_DEPENDS} GTest::gtest
     GTest::gtest_main)
   include(GoogleTest)
-  # A sanitizer makes some tests ten times slower. What it adds to the code of
-  # the tests themselves takes twice as long to optimise as to compile, and they
-  # compute little: it is the libraries that do.
+  target_compile_options(${name} PRIVATE ${BP_TEST_OPTIONS})
+  if(ARG_MLIR)
+    bp_use_pch(bp_mlir_test_pch ${ARG_SOURCES})
+  else()
+    bp_use_pch(bp_test_pch ${ARG_SOURCES})
+  endif()
   set(timeout 300)
-  if(BP_SANITIZE)
+  if(BP_SANITIZE) # which makes some tests ten times slower
     set(timeout 900)
-    target_compile_options(${name} PRIVATE -O0)
   endif()
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST
     PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${timeout})

@@ -33,18 +33,12 @@ target_compile_definitions(bp_mlir INTERFACE ${BP_LLVM_DEFINITIONS})
 target_compile_options(bp_mlir INTERFACE -fno-exceptions -Wno-unused-parameter)
 target_link_libraries(bp_mlir INTERFACE bp_options MLIR LLVM)
 
-# One precompiled header serves every MLIR translation unit.
-add_library(bp_mlir_pch STATIC "${CMAKE_CURRENT_LIST_DIR}/MlirPch.cpp")
+bp_add_pch(bp_mlir_pch MlirPch.h)
 target_link_libraries(bp_mlir_pch PUBLIC bp_mlir)
-target_precompile_headers(bp_mlir_pch PRIVATE
-  "${CMAKE_CURRENT_LIST_DIR}/MlirPch.h")
-target_compile_options(bp_mlir_pch PRIVATE -Xclang -fno-pch-timestamp)
-# The precompiled header holds the names of its folder; ccache takes this sum in
-# its place. The compiler, whose package has the headers of LLVM, and the options
-# are part of its keys anyway.
-file(SHA256 "${CMAKE_CURRENT_LIST_DIR}/MlirPch.h" BP_PCH_SUM)
-file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/bp_mlir_pch.dir/cmake_pch.hxx.pch.sum"
-  "${BP_PCH_SUM}")
+if(BP_TESTS)
+  bp_add_pch(bp_mlir_test_pch MlirTestPch.h -fPIE)
+  target_link_libraries(bp_mlir_test_pch PUBLIC bp_mlir GTest::gtest)
+endif()
 
 # bp_add_mlir_library(NAME SOURCES … [DEPENDS …])
 # A static library of code that includes MLIR.
@@ -52,19 +46,7 @@ function(bp_add_mlir_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   target_link_libraries(${name} PUBLIC bp_mlir ${ARG_DEPENDS})
-  if(CMAKE_GENERATOR STREQUAL "Ninja")
-    # The name relative to the folder in which Ninja compiles. CMake would write
-    # the whole path, with which no other clone finds the objects in ccache. A
-    # dependency between libraries does not order what they compile, so that each
-    # source names the header.
-    set_property(SOURCE ${ARG_SOURCES} APPEND PROPERTY OBJECT_DEPENDS
-      "${PROJECT_BINARY_DIR}/CMakeFiles/bp_mlir_pch.dir/cmake_pch.hxx.pch")
-    target_compile_options(${name} PRIVATE
-      "SHELL:-Xclang -include-pch -Xclang CMakeFiles/bp_mlir_pch.dir/cmake_pch.hxx.pch")
-  else()
-    target_precompile_headers(${name} REUSE_FROM bp_mlir_pch)
-  endif()
-  target_compile_options(${name} PRIVATE -Xclang -fno-pch-timestamp)
+  bp_use_pch(bp_mlir_pch ${ARG_SOURCES})
 endfunction()
 
 # bp_add_passes(NAME GROUP FILE)

@@ -9,14 +9,14 @@
 namespace backplane::rt {
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string inQuotes(std::string_view text) {
   return "'" + std::string(text) + "'";
 }
 
 std::string formatList(const DeviceInfo &device) {
   std::string list;
   for (uint64_t i = 0; i < device.c().format_count; ++i)
-    list += (i ? ", " : "") + quoted(view(device.c().formats[i]));
+    list += (i ? ", " : "") + inQuotes(view(device.c().formats[i]));
   return list.empty() ? "none" : list;
 }
 
@@ -108,9 +108,9 @@ std::string misfit(std::string_view driver, std::string_view format,
                    const std::vector<std::string_view> &features,
                    std::string_view deviceDriver, const DeviceInfo &device) {
   if (driver != deviceDriver)
-    return "is for driver " + quoted(driver);
+    return "is for driver " + inQuotes(driver);
   if (!device.hasFormat(format))
-    return "has format " + quoted(format) + ", the device takes " +
+    return "has format " + inQuotes(format) + ", the device takes " +
            formatList(device);
   std::string missing;
   for (std::string_view feature : features)
@@ -122,7 +122,7 @@ std::string misfit(std::string_view driver, std::string_view format,
 std::string unreadable(const VariantInfo &variant) {
   if (variant.unknownRequirement.empty())
     return "";
-  return "requires " + quoted(variant.unknownRequirement) +
+  return "requires " + inQuotes(variant.unknownRequirement) +
          ", which Backplane " + productVersion + " does not know";
 }
 

@@ -8,7 +8,7 @@ namespace {
 
 Status bad(std::string message) { return dataLoss(std::move(message)); }
 
-std::string quoted(std::string_view name) {
+std::string inQuotes(std::string_view name) {
   return "'" + std::string(name) + "'";
 }
 
@@ -25,12 +25,12 @@ Status checkSymbols(const ArtifactInfo &artifact,
     const std::string &name = symbol.name;
     Result<Dim> dim = Dim::parse(name);
     if (!dim || dim->symbolName() != name)
-      return bad("symbol name " + quoted(name) + " is not an identifier");
+      return bad("symbol name " + inQuotes(name) + " is not an identifier");
     if (!names.insert(name).second)
-      return bad("two symbols are called " + quoted(name));
+      return bad("two symbols are called " + inQuotes(name));
     if (symbol.minimum < 0 || symbol.maximum < symbol.minimum ||
         symbol.divisor < 1)
-      return bad("symbol " + quoted(name) + " has an empty range");
+      return bad("symbol " + inQuotes(name) + " has an empty range");
   }
   return {};
 }
@@ -80,7 +80,7 @@ Status checkWeights(const ArtifactInfo &artifact, uint64_t sectionBytes) {
       return bad("weight " + std::to_string(i) + " has no id of its own");
     if (info.offset != layout::alignUp(end, layout::weightAlignment) ||
         info.offset > sectionBytes || info.size > sectionBytes - info.offset)
-      return bad("weight " + quoted(id) + " does not lie in its place");
+      return bad("weight " + inQuotes(id) + " does not lie in its place");
     end = info.offset + info.size;
   }
   if (end != sectionBytes)
@@ -113,7 +113,7 @@ Status checkVariables(const ArtifactInfo &artifact, Expressions &expressions) {
 Status checkEntry(const Entry &entry) {
   if (entry.name.empty())
     return bad("an entry has no name");
-  std::string what = "entry " + quoted(entry.name);
+  std::string what = "entry " + inQuotes(entry.name);
   if (entry.bindingAccess.size() > limits::bindings)
     return bad(what + " has too many bindings");
   for (uint32_t i = 0; i < entry.bindingAccess.size(); ++i)
@@ -150,7 +150,7 @@ Status checkNative(const ExecutableInfo &executable) {
   if (!executable.native)
     return {};
   if (executable.format != nativeFormat || !executable.blob.bytes.empty())
-    return bad("a native kernel has format " + quoted(executable.format) +
+    return bad("a native kernel has format " + inQuotes(executable.format) +
                " or a blob");
   if (executable.native->plugin.empty() || executable.native->name.empty())
     return bad("a native kernel has no plug-in or no name");
@@ -165,8 +165,8 @@ Status checkExecutables(const VariantInfo &variant) {
       return s.within(what);
     const std::string &format = variant.devices[executable.device].format;
     if (!executable.native && executable.format != format)
-      return bad(what + " has format " + quoted(executable.format) +
-                 ", its variant " + quoted(format));
+      return bad(what + " has format " + inQuotes(executable.format) +
+                 ", its variant " + inQuotes(format));
     if (executable.entries.empty())
       return bad(what + " has no entry");
     for (const Entry &entry : executable.entries)
@@ -216,8 +216,8 @@ Status Expressions::check(const Dim &dim) const {
   dim.collectSymbols(used);
   for (const std::string &name : used)
     if (!bound_.contains(name))
-      return bad("expression " + quoted(dim.str()) + " uses symbol " +
-                 quoted(name) +
+      return bad("expression " + inQuotes(dim.str()) + " uses symbol " +
+                 inQuotes(name) +
                  (isRead(name) ? ", which no earlier command reads"
                                : ", which no input axis gives"));
   return {};

@@ -23,7 +23,7 @@ list(TRANSFORM BP_CUDA_SOURCES PREPEND driver/)
 # The tests look inside, so that the parts are a library of their own.
 bp_add_library(bp_cuda_parts SOURCES ${BP_CUDA_SOURCES}
   DEPENDS bp_gpu bp_cuda PRIVATE ${CMAKE_DL_LIBS})
-target_compile_options(bp_cuda_parts PRIVATE -fno-exceptions)
+bp_without_exceptions(bp_cuda_parts)
 
 bp_add_plugin(bp-cuda SOURCES driver/Plugin.cpp
   DEPENDS bp_cuda_parts)

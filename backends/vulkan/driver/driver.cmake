@@ -46,8 +46,7 @@ bp_add_library(bp_vulkan_parts SOURCES ${BP_VULKAN_SOURCES}
   DEPENDS bp_gpu PRIVATE ${BP_SPIRV_TOOLS} ${CMAKE_DL_LIBS})
 target_include_directories(bp_vulkan_parts SYSTEM PUBLIC "${BP_VOLK_DIR}"
   "${BP_SPIRV_TOOLS_DIR}" "${BP_VULKAN_HEADERS_DIR}")
-target_compile_options(bp_vulkan_parts PRIVATE
-  $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions>)
+bp_without_exceptions(bp_vulkan_parts)
 
 bp_add_plugin(bp-vulkan SOURCES driver/Plugin.cpp
   DEPENDS bp_vulkan_parts)
