@@ -94,13 +94,12 @@ uint64_t readXcr0() {
   return uint64_t(high) << 32 | low;
 }
 
-/// Linux grants the AMX tile registers to a process only on request.
+/// Asks for the AMX tile registers, which Linux grants to a process on request.
+/// It refuses them where a thread has a stack for signals that is too small.
 bool tilesGranted() {
-  constexpr long getPermission = 0x1022; // ARCH_GET_XCOMP_PERM
-  constexpr uint64_t tileData = 1u << 18;
-  uint64_t granted = 0;
-  return syscall(SYS_arch_prctl, getPermission, &granted) == 0 &&
-         (granted & tileData);
+  constexpr long requestPermission = 0x1023; // ARCH_REQ_XCOMP_PERM
+  constexpr long tileData = 18;              // XFEATURE_XTILEDATA
+  return syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
 }
 
 bool osHas(OsState state, uint64_t xcr0) {

@@ -21,6 +21,9 @@ constexpr auto featuresV4 =
 constexpr auto featuresVnni =
     constantTexts("avx2", "fma", "f16c", "bmi", "bmi2", "avx512f", "avx512bw",
                   "avx512cd", "avx512dq", "avx512vl", "avx512vnni");
+constexpr auto featuresAmx = constantTexts(
+    "avx2", "fma", "f16c", "bmi", "bmi2", "avx512f", "avx512bw", "avx512cd",
+    "avx512dq", "avx512vl", "avx512vnni", "avx512vbmi", "amx-tile", "amx-int8");
 constexpr auto featuresV3 = constantTexts("avx2", "fma", "f16c", "bmi", "bmi2");
 
 /// `cpu` and `features`, beyond those of it, are for LLVM.
@@ -70,6 +73,11 @@ targetOf(std::string_view name, std::string_view description,
   DEVICE("512", "avx512.permvar.si.512", "{scale-instruction=true}")
 
 constexpr DataTarget targets[] = {
+    {targetOf("x86-64-v4+amx", "x86-64 with AVX-512 and tiles of bytes",
+              featuresAmx, 44, 512, "x86-64-v4",
+              "+avx512vnni,+avx512vbmi,+amx-tile,+amx-int8",
+              BP_FUSE_MIXED_SIGNS),
+     stagesOf(TILE("512", "avx512 products=tdpb,dpbusd,dpwssd"), DEVICE_512)},
     {targetOf("x86-64-v4+vnni", "x86-64 with AVX-512 and its products of bytes",
               featuresVnni, 42, 512, "x86-64-v4", "+avx512vnni",
               BP_FUSE_MIXED_SIGNS),

@@ -45,6 +45,8 @@ inline constexpr CodePath fetchedRows = {
     "bp-contract", "fetched-rows", "rows of A from memory are asked for early"};
 inline constexpr CodePath bytes = {
     "bp-contract", "bytes", "an instruction multiplies four bytes of a lane"};
+inline constexpr CodePath tiles = {
+    "bp-contract", "tiles", "tile registers multiply 16 rows and columns"};
 inline constexpr CodePath pairs = {
     "bp-contract", "pairs", "an instruction multiplies two words of a lane"};
 inline constexpr CodePath squares = {"bp-contract", "squares",

@@ -47,9 +47,9 @@ def ContractPass : Pass<"bp-contract", "mlir::ModuleOp">,
     ListOption<"products", "products", "std::string",
            "how the machine multiplies narrow operands: dot (bytes of one "
            "sign), usdot (of both), mmla (blocks of those), bfmlal, "
-           "bfmmla; of x86 dpbusd (bytes of both signs), dpwssd and pmadd "
-           "(bytes as pairs of 16-bit integers, added by the instruction or "
-           "after it)">
+           "bfmmla; of x86 tdpb (bytes in tile registers), dpbusd (bytes of "
+           "both signs), dpwssd and pmadd (bytes as pairs of 16-bit integers, "
+           "added by the instruction or after it)">
   ];
   let dependentDialects = [
     "mlir::affine::AffineDialect", "mlir::arith::ArithDialect",

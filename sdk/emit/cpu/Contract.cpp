@@ -40,8 +40,9 @@ struct ContractPass : backplane::impl::ContractPassBase<ContractPass> {
   FailureOr<ContractMachine> readMachine();
 };
 
-constexpr StringRef productNames[] = {"dot",    "usdot",  "mmla",   "bfmlal",
-                                      "bfmmla", "dpbusd", "dpwssd", "pmadd"};
+constexpr StringRef productNames[] = {"dot",    "usdot",  "mmla",
+                                      "bfmlal", "bfmmla", "dpbusd",
+                                      "dpwssd", "pmadd",  "tdpb"};
 
 } // namespace
 

@@ -101,6 +101,13 @@ static ContractShape readShape(Contraction &c, const VnniPlan &vnni,
   // Integers gather no rounding error.
   if (vnni.narrow && vnni.narrow.isInteger())
     shape.deepest *= vnni.perLane;
+  if (vnni.tiles) {
+    shape.tileRows = kTileRows;
+    shape.tileDepth = kTileDepth;
+    // Sums are loaded and stored for each block.
+    shape.deepest *= window > 1 ? 4 : 2;
+    shape.rowsOfA = shape.rowsOfB = false;
+  }
   return shape;
 }
 
@@ -127,7 +134,7 @@ static bool readsBytes(const Contraction &c, const VnniPlan &vnni,
   int64_t k = staticProduct(c.k, sizes), m = staticProduct(c.m, sizes);
   bool fewRows = m > 0 && m <= 4 * vnni.perLane;
   return c.blockToPack && takesBlocks(c.blockToPack, width) &&
-         vnni.block == 1 &&
+         vnni.block == 1 && !vnni.tiles &&
          (vnni.perLane == 1 || (fewRows && k > 0 && k % vnni.perLane == 0));
 }
 
@@ -171,6 +178,7 @@ static void tellPaths(const ContractProblem &problem) {
   const VnniPlan &vnni = problem.vnni;
   if (vnni.narrow && (!plan.gemv || multipliesPairs(vnni)))
     tellPath(loc, vnni.block > 1      ? path::squares
+                  : vnni.tiles        ? path::tiles
                   : vnni.perLane == 4 ? path::bytes
                                       : path::pairs);
 }
@@ -190,7 +198,7 @@ static void emitBlocked(const ContractScope &s, const ContractScope &result) {
     s.manyBlocks() ? s.ifElse(last, finish, nullptr) : finish();
   };
   auto emitPanel = [&](Value panelB, Value firstK, Value countK) {
-    kernel.enterPanel(panelB);
+    kernel.enterPanel(panelB, countK);
     s.forRange(s.index(0), s.countM, s.plan.rows, [&](Value panelA) {
       auto finish = [&](ValueRange sums) {
         epilogue.finishSums(sums, panelB, panelA);
@@ -346,13 +354,23 @@ static ContractProblem planProblem(const VectorBuilder &b, Contraction c,
           readOperands(b, c)};
 }
 
+/// Tile registers where A lies in no blocks and half of their depth is used.
+static VnniPlan choosePlan(const Contraction &c, const ContractMachine &machine,
+                           ArrayRef<int64_t> sizes) {
+  int64_t m = staticProduct(c.m, sizes), k = staticProduct(c.k, sizes);
+  std::optional<VnniPlan> tiles = planTiles(c, machine.products, m);
+  return tiles && !c.blockOfA && (k < 0 || 2 * k >= kTileDepth)
+             ? *tiles
+             : planVnni(c, machine.products, m);
+}
+
 void emitContraction(OpBuilder &builder, const Contraction &contraction,
                      const ContractMachine &machine) {
   Contraction c = contraction;
   if (!takesBlocks(c.blockOfB, machine.width))
     c.blockOfB = 0;
   SmallVector<int64_t> sizes = c.op.getStaticLoopRanges();
-  VnniPlan vnni = planVnni(c, machine.products, staticProduct(c.m, sizes));
+  VnniPlan vnni = choosePlan(c, machine, sizes);
   if (c.depthOfBlock > 1 && !multipliesBlocks(c, vnni))
     c.blockOfA = 0;
   bool isNarrow = vnni.narrow || c.accumulator.isF32();

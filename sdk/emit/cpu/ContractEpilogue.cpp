@@ -59,6 +59,8 @@ bool ContractEpilogue::takesRegisters() const {
   constexpr size_t fewOps = 8;
   std::optional<int64_t> k = getConstantIntValue(operands.sizeK);
   linalg::GenericOp op = c.epilogue;
+  if (vnni.tiles)
+    return false;
   bool isShort = !op || op.getBody()->getOperations().size() <= fewOps;
   return plan.wholeTiles && k && *k <= fewProducts && isShort && !manyBlocks();
 }

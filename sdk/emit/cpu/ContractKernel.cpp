@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/emit/cpu/ContractKernel.h"
 
+#include "sdk/emit/cpu/ContractTiles.h"
 #include "sdk/emit/cpu/MultiplyAdd.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -177,6 +178,23 @@ void MicroKernel::multiply(const Source &fromA, const Source &fromB,
   }));
 }
 
+/// In tile registers.
+void MicroKernel::multiplyTiles(const Source &fromA, const Source &fromB,
+                                Value countK) {
+  TileBuilder registers(*this);
+  TileBuilder::Rows a = {fromA.memref, fromA.start, fromA.strideM};
+  TileBuilder::Rows b = {fromB.memref, fromB.start, fromB.strideK};
+  TileBuilder::Rows sums = {tiles, start, panelN()};
+  Value steps = ceilDiv(countK, index(kTileDepth));
+  Value rowsOfB = mul(b.stride, kTileDepth / vnni.perLane);
+  registers.store(accumulate(index(0), steps, registers.load(sums, first),
+                             [&](Value step, ValueRange loaded) {
+                               return registers.add(a, mul(step, kTileDepth), b,
+                                                    mul(step, rowsOfB), loaded);
+                             }),
+                  sums);
+}
+
 /// Runs a loop that carries the sums.
 MicroKernel::Sums MicroKernel::accumulate(Value low, Value high,
                                           ValueRange sums, Step step) {
@@ -229,9 +247,14 @@ void MicroKernel::multiply(Value panelB, Value panelA, Value firstK,
   Source fromA = sourceA(panelA, firstK);
   if (c.blockOfA || plan.fetchesRows)
     fromA.next = startOfNext(panelA, firstK);
+  if (pixels && vnni.tiles)
+    return multiplyTiles(fromA, {packedB, index(0), index(1), panelN()},
+                         countK);
   if (pixels)
     return multiplyImage(fromA, panelB, countK);
   Source fromB = sourceB(panelB, firstK);
+  if (vnni.tiles)
+    return multiplyTiles(fromA, fromB, countK);
   if (plan.packB || c.blockOfB)
     return forPanel(panelB, [&](int64_t vectors) {
       multiply(fromA, fromB, countK, vectors);
@@ -251,9 +274,34 @@ int64_t MicroKernel::restVectors() const {
 
 /* ---- Windows of an image ---- */
 
-void MicroKernel::enterPanel(Value panelB) {
+void MicroKernel::enterPanel(Value panelB, Value countK) {
   if (pixels && !plan.transposed)
     pixelPanel = pixels->panel(panelB, panelN());
+  if (pixels && vnni.tiles)
+    copyPanel(countK);
+}
+
+/// The pixels that a panel meets, as B is packed: a tile register takes rows
+/// that are equally far apart.
+void MicroKernel::copyPanel(Value countK) {
+  const WindowAxis &rows = image->rows();
+  int64_t elements = image->windowOfRow();
+  auto copyElement = [&](Value from, Value number) {
+    for (int64_t v = 0; v < plan.vectors; ++v)
+      storeVector(loadContiguous(pixels->memory, add(from, lanesOf(v)), {}),
+                  packedB, add(mul(number, panelN()), lanesOf(v)));
+  };
+  auto copyRow = [&](Value from, Value number) {
+    for (int64_t element = 0; element < elements; ++element)
+      copyElement(add(from, element * image->copyPitch), add(number, element));
+  };
+  Value channels = ceilDiv(countK, index(image->depth()));
+  forRange(index(0), channels, 1, [&](Value channel) {
+    Value from = add(pixelPanel.start, mul(channel, image->channelPitch));
+    Value number = mul(channel, image->window());
+    for (int64_t row = 0; row < rows.window; ++row)
+      copyRow(add(from, image->offsetOfRow(row)), add(number, row * elements));
+  });
 }
 
 /// With the number of vectors that the panel has.

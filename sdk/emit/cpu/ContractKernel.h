@@ -23,8 +23,8 @@ public:
   /// What takes the sums of a tile, row by row, instead of memory; null: none.
   using Finish = llvm::function_ref<void(mlir::ValueRange)>;
 
-  /// Before what is multiplied with a panel of B.
-  void enterPanel(mlir::Value panelB);
+  /// Before what is multiplied with so many elements of k of a panel of B.
+  void enterPanel(mlir::Value panelB, mlir::Value countK);
   /// Adds up countK products for each element of the tile in which these panels
   /// meet, and adds these sums to those of earlier blocks of k.
   void multiply(mlir::Value panelB, mlir::Value panelA, mlir::Value firstK,
@@ -39,6 +39,7 @@ private:
     /// From one block of columns to the next; null: there are no blocks.
     mlir::Value strideBlock = {};
   };
+  void copyPanel(mlir::Value countK);
   Source sourceA(mlir::Value panelA, mlir::Value firstK);
   mlir::Value startOfNext(mlir::Value panelA, mlir::Value firstK);
   void fetch(mlir::Value memref, mlir::Value at);
@@ -72,6 +73,8 @@ private:
   void multiplyRowsOfPixels(mlir::Value panelB, mlir::Value panelA,
                             mlir::Value firstK, mlir::Value countK);
   void forPanel(mlir::Value panelB, llvm::function_ref<void(int64_t)> multiply);
+  void multiplyTiles(const Source &fromA, const Source &fromB,
+                     mlir::Value countK);
   void multiplyWindows(const PixelPanel &panel, mlir::Value countK,
                        int64_t vectors, Product product);
   void forElementsInRow(const PixelPanel &panel,

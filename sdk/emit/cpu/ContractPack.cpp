@@ -20,7 +20,9 @@ ContractPacker::ContractPacker(const ContractScope &s,
                 vnni.narrow ? vnni.narrow : element);
   if (image)
     pixels.emplace(result);
-  else if (!c.blockOfB)
+  if (image && vnni.tiles)
+    packedB = scratch(plan.pitchA / vnni.perLane * maxPanelN(), element);
+  else if (!image && !c.blockOfB)
     packedB = scratch((plan.packB ? roomN() : maxPanelN()) * depthB(),
                       vnni.narrow ? builder.getI32Type() : element);
 }
@@ -29,6 +31,8 @@ ContractPacker::ContractPacker(const ContractScope &s,
 
 /// What a row of A is copied by.
 VectorWidth ContractPacker::chunkOfA() const {
+  if (vnni.tiles)
+    return VectorWidth(kTileDepth);
   return vnni.block > 1 ? VectorWidth(stepK()) : width;
 }
 
@@ -88,7 +92,8 @@ void ContractPacker::copyElements(const RowsOfA &from, Value row,
   };
   forRange(index(0), countK, 1,
            [&](Value k) { store(elementOfA(from, row, k), k); });
-  Value end = mul(ceilDiv(countK, index(stepK())), stepK());
+  int64_t step = vnni.tiles ? kTileDepth : stepK();
+  Value end = mul(ceilDiv(countK, index(step)), step);
   Type type = cast<MemRefType>(packedA.getType()).getElementType();
   Value zero =
       arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
@@ -170,6 +175,28 @@ void ContractPacker::packPanel(Value panel, Value firstK, Value countK,
   });
 }
 
+/// Whether the rows that a lane has are neighbours in blocks of columns, of
+/// which a panel has whole ones.
+bool ContractPacker::permutesBlocks() const {
+  return vnni.tiles && c.blockToPack == width.count &&
+         plan.vectors * width.count % c.blockToPack == 0 &&
+         getConstantIntValue(groupStride(operands.b, c.k)) == c.blockToPack;
+}
+
+/// One step of the kernel, each block of columns from one of `starts`.
+void ContractPacker::permuteStep(ArrayRef<Value> starts, Value row, Value to) {
+  VnniBuilder packer(*this);
+  Value block;
+  for (int64_t v = 0; v < plan.vectors; ++v) {
+    int64_t column = v * width.count % c.blockToPack;
+    if (column == 0)
+      block = loadContiguous(operands.b.memref, add(starts[size_t(v)], row),
+                             Value(), VectorWidth(stepK() * c.blockToPack));
+    storeVector(packer.lanesOfBlock(block, column), packedB,
+                add(to, lanesOf(v)));
+  }
+}
+
 /// A panel of columns that lie in blocks. Vectors beyond the edge repeat what
 /// is in the last block.
 void ContractPacker::packBlocks(Value panel, Value firstK, Value countK) {
@@ -184,11 +211,22 @@ void ContractPacker::packBlocks(Value panel, Value firstK, Value countK) {
     starts.push_back(add(add(originOf(b), mul(block, strideBlock)),
                          mod(column, index(c.blockToPack))));
   }
-  storeRows(to, countK, [&](Value k) {
+  auto read = [&](Value k) {
     Value row = mul(add(firstK, k), strideK);
     return llvm::map_to_vector(starts, [&](Value start) {
       return loadContiguous(b.memref, add(start, row), Value());
     });
+  };
+  if (!permutesBlocks())
+    return storeRows(to, countK, read);
+  Value whole = wholeSteps(countK, index(stepK()));
+  forRange(index(0), whole, stepK(), [&](Value k) {
+    Value step = floorDiv(k, index(stepK()));
+    permuteStep(starts, mul(add(firstK, k), strideK),
+                add(to, mul(step, panelN())));
+  });
+  forRange(whole, countK, stepK(), [&](Value k) {
+    VnniBuilder(*this).packStep(packedB, to, k, countK, false, read);
   });
 }
 

@@ -56,6 +56,9 @@ private:
   void storeRows(mlir::Value to, mlir::Value countK, RowReader read);
   void packPanel(mlir::Value panel, mlir::Value firstK, mlir::Value countK,
                  bool full);
+  bool permutesBlocks() const;
+  void permuteStep(llvm::ArrayRef<mlir::Value> starts, mlir::Value row,
+                   mlir::Value to);
   void packBlocks(mlir::Value panel, mlir::Value firstK, mlir::Value countK);
   void gatherPanel(mlir::Value panel, mlir::Value firstK, mlir::Value countK);
   void gatherWindows(PanelGather &gather, mlir::Value to, mlir::Value firstK,

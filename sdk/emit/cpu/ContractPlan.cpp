@@ -97,6 +97,26 @@ static void chooseMicroTile(const ContractShape &shape, ContractPlan &plan) {
   }
 }
 
+/// The same in tile registers, of which there are eight. A is loaded once for
+/// each row of them, B once for each column.
+static void chooseTiles(const ContractShape &shape, ContractPlan &plan) {
+  constexpr int64_t candidates[][2] = {{2, 2}, {1, 4}, {1, 2}, {2, 1}, {1, 1}};
+  int64_t m = known(shape.m), n = known(shape.n);
+  double best = 0;
+  for (auto [high, wide] : candidates) {
+    int64_t rows = high * shape.tileRows, columns = wide * shape.lanes;
+    double inside = double(m * n) /
+                    (double(roundUp(m, rows)) * double(roundUp(n, columns)));
+    double loads = double(high + wide) / double(high * wide);
+    double value = inside / (1 + 0.5 * loads);
+    if (value > best * 1.001) {
+      best = value;
+      plan.rows = rows;
+      plan.vectors = wide;
+    }
+  }
+}
+
 static int64_t balanced(int64_t size, int64_t largest, int64_t unit) {
   if (size < 0)
     return roundUp(largest, unit);
@@ -132,6 +152,8 @@ struct Groups {
   }
   bool canSplit() const {
     double weight = std::max(1.0, double(shape.perLane) / 2);
+    if (shape.tileRows)
+      weight *= 4;
     return work() > 2 * weight * (count() < 2 ? kLeastOfTwo : kLeastWork);
   }
   bool areFew() const { return count() < (shape.fewRows ? 4 : 8); }
@@ -233,7 +255,7 @@ ContractPlan planContraction(const ContractShape &shape) {
   if (isDots(shape))
     return planDots(shape);
   ContractPlan plan;
-  chooseMicroTile(shape, plan);
+  shape.tileRows ? chooseTiles(shape, plan) : chooseMicroTile(shape, plan);
   // A product that uses each element of B once has nothing to gain from a copy.
   bool oneTile = shape.m > 0 && shape.m <= plan.rows;
   plan.packB = !shape.blockOfB && !(shape.rowsOfB && oneTile);
@@ -243,7 +265,8 @@ ContractPlan planContraction(const ContractShape &shape) {
   // Further tiles find a panel of this length in the nearest cache.
   if (shape.blockOfB && !oneTile)
     deepest = (shape.m > 0 && shape.m <= 32 ? 2 : 1) * shape.deepest;
-  int64_t step = std::max(shape.lanes, shape.perLane * shape.block);
+  int64_t step =
+      std::max({shape.lanes, shape.perLane * shape.block, shape.tileDepth});
   plan.window = shape.window;
   plan.depth = balanced(shape.k, deepest, shape.window);
   plan.pitchA = roundUp(plan.depth, step);

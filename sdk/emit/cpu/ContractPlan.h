@@ -39,6 +39,9 @@ struct ContractShape {
   /// Registers beside sums and B: an element of A, and a product where none is
   /// added at once.
   int64_t temporaries = 2;
+  /// Rows of a tile register, which has a vector of columns; 0: none.
+  int64_t tileRows = 0;
+  int64_t tileDepth = 0; ///< elements of k that it multiplies at once
   bool widensB = false; ///< B is put in order or widened where it is multiplied
 };
 

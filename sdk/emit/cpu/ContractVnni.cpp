@@ -86,12 +86,31 @@ void VnniBuilder::packStep(Value packedB, Value to, Value firstK, Value countK,
   }
 }
 
+/// 64 bytes in another order: what LLVM makes of a shuffle that transposes has
+/// eleven shuffles of 16 bytes each.
+Value VnniBuilder::permuteBytes(Value bytes, ArrayRef<int64_t> order) {
+  auto type = cast<VectorType>(bytes.getType());
+  Value indices = arith::ConstantOp::create(
+      builder, loc,
+      DenseElementsAttr::get(type, llvm::map_to_vector(order, [](int64_t lane) {
+                               return APInt(8, uint64_t(lane));
+                             })));
+  return LLVM::InlineAsmOp::create(
+             builder, loc, type, ValueRange{indices, bytes},
+             "vpermb $2, $1, $0", "=v,v,v", /*has_side_effects=*/false,
+             /*is_align_stack=*/false, LLVM::TailCallKind::None,
+             LLVM::AsmDialectAttr(), ArrayAttr())
+      .getResult(0);
+}
+
 Value VnniBuilder::lanesOfBlock(Value block, int64_t column) {
   SmallVector<int64_t> order;
   for (int64_t lane = 0; lane < width.count; ++lane)
     for (int64_t row = 0; row < vnni.perLane; ++row)
       order.push_back(row * c.columnsOfBlock() + column + lane);
-  Value lanes = vector::ShuffleOp::create(builder, loc, block, block, order);
+  Value lanes =
+      vnni.tiles ? permuteBytes(block, order)
+                 : vector::ShuffleOp::create(builder, loc, block, block, order);
   if (!vnni.narrow)
     return convertRight(lanes);
   return vector::BitCastOp::create(

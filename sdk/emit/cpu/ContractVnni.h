@@ -49,6 +49,7 @@ public:
   llvm::SmallVector<mlir::Value> sumsByRow(mlir::ValueRange sums);
 
 private:
+  mlir::Value permuteBytes(mlir::Value bytes, llvm::ArrayRef<int64_t> order);
   mlir::Value stackElements(llvm::ArrayRef<mlir::Value> elements);
   mlir::Value multiplyAddAvx(mlir::Value a, mlir::Value b, mlir::Value sum);
   mlir::Value callAvx(llvm::StringRef name, mlir::ValueRange operands);

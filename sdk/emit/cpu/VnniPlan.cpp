@@ -39,6 +39,17 @@ bool multipliesPairs(const VnniPlan &vnni) {
   return vnni.narrow && vnni.narrow.isInteger(16);
 }
 
+std::optional<VnniPlan> planTiles(const Contraction &c,
+                                  const NarrowProducts &products, int64_t m) {
+  constexpr int64_t fewRows = 4; // for which packing B takes longest
+  bool areMany = m < 0 || m > fewRows;
+  if (!products.has("tdpb") || !areBytes(c) || !areMany)
+    return std::nullopt;
+  VnniPlan plan = {IntegerType::get(c.accumulator.getContext(), 8), 4};
+  plan.tiles = true;
+  return plan;
+}
+
 VnniPlan planVnni(const Contraction &c, const NarrowProducts &products,
                   int64_t m) {
   MLIRContext *context = c.accumulator.getContext();

@@ -9,6 +9,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
+#include <optional>
 #include <string>
 
 namespace backplane {
@@ -21,7 +22,8 @@ struct NarrowProducts {
   std::string intrinsics;
   /// What there is of them, without signs: "dot" and "mmla" of bytes, "usdot"
   /// for mixed signs, "bfmlal" and "bfmmla"; of x86 "pmadd" and "dpwssd" of
-  /// 16-bit integers, "dpbusd" of bytes of mixed signs.
+  /// 16-bit integers, "dpbusd" of bytes of mixed signs, "tdpb" of bytes in tile
+  /// registers.
   llvm::SmallVector<std::string> names;
   bool has(llvm::StringRef name) const {
     return llvm::is_contained(names, name);
@@ -39,12 +41,22 @@ struct VnniPlan {
   std::string intrinsics; ///< what their names begin with
   /// The instructions are those of AVX-512 VNNI, which add to 32-bit lanes.
   bool avx = false;
+  /// Sums are in tile registers (AMX): an instruction multiplies kTileDepth
+  /// elements of k of kTileRows rows with those of as many columns.
+  bool tiles = false;
 };
+
+inline constexpr int64_t kTileRows = 16, kTileDepth = 64;
 
 /// Whether bytes are widened, and multiplied in pairs of 16 bits.
 bool multipliesPairs(const VnniPlan &vnni);
 
-/// `m`: rows of the contraction, negative when not known.
+/// The plan for tile registers, where the machine has them and enough rows use
+/// them. `m`: rows of the contraction, negative when not known.
+std::optional<VnniPlan> planTiles(const Contraction &c,
+                                  const NarrowProducts &products, int64_t m);
+
+/// Any other plan.
 VnniPlan planVnni(const Contraction &c, const NarrowProducts &products,
                   int64_t m);
 

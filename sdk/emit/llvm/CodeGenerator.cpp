@@ -24,6 +24,7 @@ std::unique_ptr<llvm::TargetMachine> createMachine(const EmitTarget &target,
     llvm::InitializeAllTargets();
     llvm::InitializeAllTargetMCs();
     llvm::InitializeAllAsmPrinters();
+    llvm::InitializeAllAsmParsers();
   });
   llvm::Triple triple(target.triple);
   const llvm::Target *found = llvm::TargetRegistry::lookupTarget(triple, error);

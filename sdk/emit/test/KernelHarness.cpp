@@ -16,6 +16,7 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <random>
+#include <sys/syscall.h>
 #include <thread>
 #include <unistd.h>
 
@@ -29,12 +30,24 @@ static double now() {
       .count();
 }
 
-static bool isAvx512(Isa isa) { return isa == Isa::Vnni || isa == Isa::Avx512; }
+static bool isAvx512(Isa isa) {
+  return isa == Isa::Amx || isa == Isa::Vnni || isa == Isa::Avx512;
+}
 
 #if defined(__x86_64__)
-std::vector<Isa> ownIsas() { return {Isa::Vnni, Isa::Avx512, Isa::Avx2}; }
+/// Linux grants tile registers on request.
+static bool grantsTiles() {
+  constexpr long requestPermission = 0x1023, tileData = 18;
+  return syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
+}
+
+std::vector<Isa> ownIsas() {
+  return {Isa::Amx, Isa::Vnni, Isa::Avx512, Isa::Avx2};
+}
 
 bool hasIsa(Isa isa) {
+  if (isa == Isa::Amx)
+    return __builtin_cpu_supports("amx-int8") && grantsTiles();
   if (isa == Isa::Vnni && !__builtin_cpu_supports("avx512vnni"))
     return false;
   if (isAvx512(isa))
@@ -56,6 +69,8 @@ static unsigned vectorBits(Isa isa) {
 
 static std::string products(Isa isa) {
   switch (isa) {
+  case Isa::Amx:
+    return " intrinsics=llvm.x86.avx512 products=tdpb,dpbusd,dpwssd";
   case Isa::Vnni:
     return " intrinsics=llvm.x86.avx512 products=dpbusd,dpwssd";
   case Isa::Avx512:
@@ -102,7 +117,10 @@ EmitTarget hostTarget(Isa isa) {
                : isa == Isa::Avx2 ? "x86-64-v3"
                : isa == Isa::Neon ? "generic"
                                   : "x86-64-v2";
-  target.features = isa == Isa::Vnni ? "+avx512vnni" : "";
+  if (isa == Isa::Vnni)
+    target.features = "+avx512vnni";
+  if (isa == Isa::Amx)
+    target.features = "+avx512vnni,+avx512vbmi,+amx-tile,+amx-int8";
   target.vectorBits = vectorBits(isa);
   return target;
 }

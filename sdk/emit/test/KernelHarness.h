@@ -15,9 +15,9 @@
 
 namespace backplane::test {
 
-/// The pipelines of backends/x86 for AVX-512 with and without VNNI, AVX2 or any
-/// x86-64, and of backends/arm for NEON.
-enum class Isa { Vnni, Avx512, Avx2, Baseline, Neon };
+/// The pipelines of backends/x86 for AMX, AVX-512 with and without VNNI, AVX2
+/// or any x86-64, and of backends/arm for NEON.
+enum class Isa { Amx, Vnni, Avx512, Avx2, Baseline, Neon };
 /// Those of this machine's architecture that have fused products, widest first;
 /// the CPU may lack some.
 std::vector<Isa> ownIsas();

@@ -2,6 +2,7 @@
 // RUN: bp-opt %s -bp-bind-buffers "-bp-contract=vector-bits=512 intrinsics=llvm.x86.avx512 products=pmadd" -split-input-file | FileCheck %s
 // RUN: bp-opt %s -bp-bind-buffers "-bp-contract=vector-bits=256 intrinsics=llvm.x86.avx2 products=pmadd" -split-input-file | FileCheck %s --check-prefix=AVX2
 // RUN: bp-opt %s -bp-bind-buffers "-bp-contract=vector-bits=512 intrinsics=llvm.x86.avx512 products=dpbusd,dpwssd" -split-input-file | FileCheck %s --check-prefix=VNNI
+// RUN: bp-opt %s -bp-bind-buffers "-bp-contract=vector-bits=512 intrinsics=llvm.x86.avx512 products=tdpb,dpbusd,dpwssd" -split-input-file | FileCheck %s --check-prefix=TILES
 
 #id = affine_map<(d0, d1) -> (d0, d1)>
 
@@ -22,6 +23,14 @@
 // VNNI: %[[B:.*]] = vector.bitcast {{.*}} : vector<16xi32> to vector<64xi8>
 // VNNI: llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.512"(%{{.*}}, %[[B]], %[[A]])
 // VNNI-NOT: linalg
+// Sixteen rows at a time, whose bytes beyond k are zero.
+// TILES-LABEL: func.func @mixed
+// TILES: memref.alloc() {{.*}} : memref<2048xi8>
+// TILES-COUNT-4: llvm.call_intrinsic "llvm.x86.tilezero.internal"
+// TILES: llvm.call_intrinsic "llvm.x86.tileloadd64.internal"
+// TILES: llvm.call_intrinsic "llvm.x86.tdpbsud.internal"
+// TILES: llvm.call_intrinsic "llvm.x86.tilestored64.internal"
+// TILES-NOT: linalg
 func.func @mixed(%a: tensor<32x34xi8>, %b: tensor<34x64xi8>,
                  %c: tensor<32x64xi32>) -> tensor<32x64xi32>
     attributes {bp.inputs = 2 : i64, bp.outputs = 1 : i64} {

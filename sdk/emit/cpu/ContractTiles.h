@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ContractTiles.h: a micro tile in the tile registers of AMX. Private to this
+// folder.
+//
+// A register has 16 rows of 64 bytes. One of A has 64 elements of k of a row in
+// each; one of B has four elements of k of 16 columns in each, as VNNI packing
+// lays them; one of sums has 16 of them in each. The bytes of A beyond k are
+// zero, so that those of B may be anything.
+#ifndef BACKPLANE_EMIT_CPU_CONTRACTTILES_H
+#define BACKPLANE_EMIT_CPU_CONTRACTTILES_H
+
+#include "sdk/emit/cpu/ContractScope.h"
+
+namespace backplane {
+
+class TileBuilder : ContractScope {
+public:
+  explicit TileBuilder(const ContractScope &scope) : ContractScope(scope) {}
+
+  /// Rows of a register: row r begins at element start + r * stride.
+  struct Rows {
+    mlir::Value memref, start, stride;
+  };
+  using Registers = llvm::SmallVector<mlir::Value>;
+  /// The sums of a micro tile, of which those of earlier blocks of k are in
+  /// memory; zero where it `begins`.
+  Registers load(const Rows &sums, mlir::Value begins);
+  /// Adds kTileDepth products to each of them, of rows from these offsets on.
+  Registers add(const Rows &a, mlir::Value offsetA, const Rows &b,
+                mlir::Value offsetB, mlir::ValueRange registers);
+  void store(mlir::ValueRange registers, const Rows &sums);
+
+private:
+  mlir::Value address(const Rows &rows, mlir::Value offset);
+  mlir::Value strideInBytes(const Rows &rows);
+  mlir::Value loadOne(const Rows &rows, mlir::Value offset);
+  mlir::Value call(llvm::StringRef name, mlir::ValueRange operands);
+  mlir::Value multiplyAdd(mlir::Value a, mlir::Value b, mlir::Value sum);
+  Registers offsetsOfSums(const Rows &sums);
+  void clear(const Rows &sums);
+};
+
+} // namespace backplane
+
+#endif // BACKPLANE_EMIT_CPU_CONTRACTTILES_H
