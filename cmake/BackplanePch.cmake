@@ -37,7 +37,9 @@ function(bp_use_pch name)
     set_property(SOURCE ${files} APPEND PROPERTY OBJECT_DEPENDS
       "${PROJECT_BINARY_DIR}/${header}")
   endif()
-  set_property(SOURCE ${files} PROPERTY COMPILE_OPTIONS "${options}")
+  if(files)
+    set_property(SOURCE ${files} PROPERTY COMPILE_OPTIONS "${options}")
+  endif()
 endfunction()
 
 if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang" OR NOT CMAKE_GENERATOR STREQUAL "Ninja")
