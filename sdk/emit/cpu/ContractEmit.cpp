@@ -354,23 +354,14 @@ static ContractProblem planProblem(const VectorBuilder &b, Contraction c,
           readOperands(b, c)};
 }
 
-/// Tile registers where A lies in no blocks and half of their depth is used.
-static VnniPlan choosePlan(const Contraction &c, const ContractMachine &machine,
-                           ArrayRef<int64_t> sizes) {
-  int64_t m = staticProduct(c.m, sizes), k = staticProduct(c.k, sizes);
-  std::optional<VnniPlan> tiles = planTiles(c, machine.products, m);
-  return tiles && !c.blockOfA && (k < 0 || 2 * k >= kTileDepth)
-             ? *tiles
-             : planVnni(c, machine.products, m);
-}
-
 void emitContraction(OpBuilder &builder, const Contraction &contraction,
                      const ContractMachine &machine) {
   Contraction c = contraction;
   if (!takesBlocks(c.blockOfB, machine.width))
     c.blockOfB = 0;
   SmallVector<int64_t> sizes = c.op.getStaticLoopRanges();
-  VnniPlan vnni = choosePlan(c, machine, sizes);
+  VnniPlan vnni = planVnni(c, machine.products, staticProduct(c.m, sizes),
+                           staticProduct(c.k, sizes));
   if (c.depthOfBlock > 1 && !multipliesBlocks(c, vnni))
     c.blockOfA = 0;
   bool isNarrow = vnni.narrow || c.accumulator.isF32();

@@ -97,6 +97,25 @@ void ImageBuilder::copyChannel(Value source, Value to, Value lines) {
   });
 }
 
+void ImageBuilder::copyPanel(const PixelPanel &panel, Value countK,
+                             Value packedB) const {
+  int64_t elements = tile.windowOfRow();
+  auto copyPixels = [&](Value from, Value row) {
+    for (int64_t v = 0; v < plan.vectors; ++v)
+      storeVector(loadContiguous(memory, add(from, lanesOf(v)), Value()),
+                  packedB, add(mul(row, panelN()), lanesOf(v)));
+  };
+  Value channels = ceilDiv(countK, index(tile.depth()));
+  forRange(index(0), channels, 1, [&](Value channel) {
+    Value start = add(panel.start, mul(channel, tile.channelPitch));
+    for (int64_t i = 0; i < tile.window(); ++i) {
+      int64_t offset =
+          tile.offsetOfRow(i / elements) + i % elements * tile.copyPitch;
+      copyPixels(add(start, offset), add(mul(channel, tile.window()), i));
+    }
+  });
+}
+
 /// The index on an axis of the image.
 void ImageBuilder::addAxis(Line &line, const WindowAxis &axis, Value at,
                            bool mayBeOutside) {

@@ -30,6 +30,11 @@ public:
   /// So many columns of the group, from `first` on.
   PixelPanel panel(mlir::Value first, mlir::Value count) const;
 
+  /// Copies the pixels that a panel meets to where B is packed, one row for
+  /// each element of k: a tile register takes rows that are equally far apart.
+  void copyPanel(const PixelPanel &panel, mlir::Value countK,
+                 mlir::Value packedB) const;
+
 private:
   /// Pixels in a row of the image, and where in the copies they go.
   struct Line {

@@ -70,6 +70,8 @@ Value MicroKernel::startOfNext(Value panelA, Value firstK) {
 }
 
 MicroKernel::Source MicroKernel::sourceB(Value panelB, Value firstK) {
+  if (pixels && vnni.tiles)
+    return {packedB, index(0), index(1), panelN()};
   if (plan.packB)
     return {packedB, mul(panelB, depthB()), index(1), panelN()};
   if (c.blockOfB) {
@@ -170,40 +172,12 @@ void MicroKernel::multiply(const Source &fromA, const Source &fromB,
                            Value countK, int64_t vectors) {
   SmallVector<Value> zeros(plan.rows * vectors, zeroVector(element));
   Value steps = ceilDiv(countK, index(stepK()));
-  storeTile(accumulate(index(0), steps, zeros, [&](Value k, ValueRange sums) {
+  storeTile(forCarrying(index(0), steps, zeros, [&](Value k, ValueRange sums) {
     if (plan.fetchesRows)
       fetchRows(fromA, k);
     return addProducts(fromA, offsetInA(fromA, k), loadRow(fromB, k, vectors),
                        sums);
   }));
-}
-
-/// In tile registers.
-void MicroKernel::multiplyTiles(const Source &fromA, const Source &fromB,
-                                Value countK) {
-  TileBuilder registers(*this);
-  TileBuilder::Rows a = {fromA.memref, fromA.start, fromA.strideM};
-  TileBuilder::Rows b = {fromB.memref, fromB.start, fromB.strideK};
-  TileBuilder::Rows sums = {tiles, start, panelN()};
-  Value steps = ceilDiv(countK, index(kTileDepth));
-  Value rowsOfB = mul(b.stride, kTileDepth / vnni.perLane);
-  registers.store(accumulate(index(0), steps, registers.load(sums, first),
-                             [&](Value step, ValueRange loaded) {
-                               return registers.add(a, mul(step, kTileDepth), b,
-                                                    mul(step, rowsOfB), loaded);
-                             }),
-                  sums);
-}
-
-/// Runs a loop that carries the sums.
-MicroKernel::Sums MicroKernel::accumulate(Value low, Value high,
-                                          ValueRange sums, Step step) {
-  auto loop = scf::ForOp::create(builder, loc, low, high, index(1), sums);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(loop.getBody());
-  scf::YieldOp::create(builder, loc,
-                       step(loop.getInductionVar(), loop.getRegionIterArgs()));
-  return loop.getResults();
 }
 
 Value MicroKernel::startOfTile(Value panelB, Value panelA) const {
@@ -247,14 +221,14 @@ void MicroKernel::multiply(Value panelB, Value panelA, Value firstK,
   Source fromA = sourceA(panelA, firstK);
   if (c.blockOfA || plan.fetchesRows)
     fromA.next = startOfNext(panelA, firstK);
-  if (pixels && vnni.tiles)
-    return multiplyTiles(fromA, {packedB, index(0), index(1), panelN()},
-                         countK);
-  if (pixels)
+  if (pixels && !vnni.tiles)
     return multiplyImage(fromA, panelB, countK);
   Source fromB = sourceB(panelB, firstK);
   if (vnni.tiles)
-    return multiplyTiles(fromA, fromB, countK);
+    return TileBuilder(*this).multiply(
+        {fromA.memref, fromA.start, fromA.strideM},
+        {fromB.memref, fromB.start, fromB.strideK}, countK,
+        {tiles, start, panelN()}, first);
   if (plan.packB || c.blockOfB)
     return forPanel(panelB, [&](int64_t vectors) {
       multiply(fromA, fromB, countK, vectors);
@@ -278,30 +252,7 @@ void MicroKernel::enterPanel(Value panelB, Value countK) {
   if (pixels && !plan.transposed)
     pixelPanel = pixels->panel(panelB, panelN());
   if (pixels && vnni.tiles)
-    copyPanel(countK);
-}
-
-/// The pixels that a panel meets, as B is packed: a tile register takes rows
-/// that are equally far apart.
-void MicroKernel::copyPanel(Value countK) {
-  const WindowAxis &rows = image->rows();
-  int64_t elements = image->windowOfRow();
-  auto copyElement = [&](Value from, Value number) {
-    for (int64_t v = 0; v < plan.vectors; ++v)
-      storeVector(loadContiguous(pixels->memory, add(from, lanesOf(v)), {}),
-                  packedB, add(mul(number, panelN()), lanesOf(v)));
-  };
-  auto copyRow = [&](Value from, Value number) {
-    for (int64_t element = 0; element < elements; ++element)
-      copyElement(add(from, element * image->copyPitch), add(number, element));
-  };
-  Value channels = ceilDiv(countK, index(image->depth()));
-  forRange(index(0), channels, 1, [&](Value channel) {
-    Value from = add(pixelPanel.start, mul(channel, image->channelPitch));
-    Value number = mul(channel, image->window());
-    for (int64_t row = 0; row < rows.window; ++row)
-      copyRow(add(from, image->offsetOfRow(row)), add(number, row * elements));
-  });
+    pixels->copyPanel(pixelPanel, countK, packedB);
 }
 
 /// With the number of vectors that the panel has.
@@ -389,7 +340,7 @@ void MicroKernel::multiplyWindows(const PixelPanel &panel, Value countK,
   };
   auto addChannel = [&](Value channel, ValueRange sums) {
     if (rows.stride == 1)
-      return accumulate(
+      return forCarrying(
           panel.low, panel.high, sums, [&](Value row, ValueRange sums) {
             Value pitch = index(rows.dilation * image->pixelsOfRow());
             return addRowOf(channel, row, mul(row, pitch), sums);
@@ -401,7 +352,7 @@ void MicroKernel::multiplyWindows(const PixelPanel &panel, Value countK,
     return result;
   };
   Value channels = ceilDiv(countK, index(image->depth()));
-  storeTile(accumulate(index(0), channels, zeros, addChannel));
+  storeTile(forCarrying(index(0), channels, zeros, addChannel));
 }
 
 /// Adds the products with a row of the window, whose first one is number `k`
@@ -420,7 +371,7 @@ MicroKernel::Sums MicroKernel::addRow(const PixelPanel &panel, Value k,
     return product(add(k, element), at, sums);
   };
   if (!low || !high || elements > shortRow)
-    return accumulate(first, end, sums, addElement);
+    return forCarrying(first, end, sums, addElement);
   Sums result(sums);
   for (int64_t element = *low; element < *high; ++element)
     result = addElement(index(element), result);

@@ -39,7 +39,6 @@ private:
     /// From one block of columns to the next; null: there are no blocks.
     mlir::Value strideBlock = {};
   };
-  void copyPanel(mlir::Value countK);
   Source sourceA(mlir::Value panelA, mlir::Value firstK);
   mlir::Value startOfNext(mlir::Value panelA, mlir::Value firstK);
   void fetch(mlir::Value memref, mlir::Value at);
@@ -62,9 +61,6 @@ private:
   void storeSums(mlir::ValueRange sums, bool first);
 
   using Sums = llvm::SmallVector<mlir::Value>;
-  using Step = llvm::function_ref<Sums(mlir::Value, mlir::ValueRange)>;
-  Sums accumulate(mlir::Value low, mlir::Value high, mlir::ValueRange sums,
-                  Step step);
   /// Adds the products of element `number` of k, whose pixels are at `pixels`.
   using Product = llvm::function_ref<Sums(
       mlir::Value number, mlir::Value pixels, mlir::ValueRange)>;
@@ -73,8 +69,6 @@ private:
   void multiplyRowsOfPixels(mlir::Value panelB, mlir::Value panelA,
                             mlir::Value firstK, mlir::Value countK);
   void forPanel(mlir::Value panelB, llvm::function_ref<void(int64_t)> multiply);
-  void multiplyTiles(const Source &fromA, const Source &fromB,
-                     mlir::Value countK);
   void multiplyWindows(const PixelPanel &panel, mlir::Value countK,
                        int64_t vectors, Product product);
   void forElementsInRow(const PixelPanel &panel,

@@ -31,9 +31,7 @@ ContractPacker::ContractPacker(const ContractScope &s,
 
 /// What a row of A is copied by.
 VectorWidth ContractPacker::chunkOfA() const {
-  if (vnni.tiles)
-    return VectorWidth(kTileDepth);
-  return vnni.block > 1 ? VectorWidth(stepK()) : width;
+  return vnni.tiles || vnni.block > 1 ? VectorWidth(stepOfA()) : width;
 }
 
 /// Where element k of a row is in packed A. Blocks of rows lie side by side,
@@ -92,8 +90,7 @@ void ContractPacker::copyElements(const RowsOfA &from, Value row,
   };
   forRange(index(0), countK, 1,
            [&](Value k) { store(elementOfA(from, row, k), k); });
-  int64_t step = vnni.tiles ? kTileDepth : stepK();
-  Value end = mul(ceilDiv(countK, index(step)), step);
+  Value end = mul(ceilDiv(countK, index(stepOfA())), stepOfA());
   Type type = cast<MemRefType>(packedA.getType()).getElementType();
   Value zero =
       arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
@@ -146,13 +143,19 @@ void ContractPacker::storeRows(Value to, Value countK, RowReader read) {
     return forRange(index(0), countK, 1, [&](Value k) {
       storeRow(add(to, mul(k, panelN())), read(k));
     });
-  VnniBuilder packer(*this);
-  Value whole = wholeSteps(countK, index(stepK()));
-  forRange(index(0), whole, stepK(), [&](Value k) {
-    packer.packStep(packedB, to, k, countK, true, read);
+  storeSteps(to, countK, read, [&](Value k) {
+    VnniBuilder(*this).packStep(packedB, to, k, countK, true, read);
   });
+}
+
+/// The same by steps of the kernel, of which `storeWhole` stores those that end
+/// inside.
+void ContractPacker::storeSteps(Value to, Value countK, RowReader read,
+                                function_ref<void(Value k)> storeWhole) {
+  Value whole = wholeSteps(countK, index(stepK()));
+  forRange(index(0), whole, stepK(), storeWhole);
   forRange(whole, countK, stepK(), [&](Value k) {
-    packer.packStep(packedB, to, k, countK, false, read);
+    VnniBuilder(*this).packStep(packedB, to, k, countK, false, read);
   });
 }
 
@@ -175,26 +178,11 @@ void ContractPacker::packPanel(Value panel, Value firstK, Value countK,
   });
 }
 
-/// Whether the rows that a lane has are neighbours in blocks of columns, of
-/// which a panel has whole ones.
+/// Whether the elements that a vector of packed B has are neighbours in a block
+/// of columns.
 bool ContractPacker::permutesBlocks() const {
   return vnni.tiles && c.blockToPack == width.count &&
-         plan.vectors * width.count % c.blockToPack == 0 &&
          getConstantIntValue(groupStride(operands.b, c.k)) == c.blockToPack;
-}
-
-/// One step of the kernel, each block of columns from one of `starts`.
-void ContractPacker::permuteStep(ArrayRef<Value> starts, Value row, Value to) {
-  VnniBuilder packer(*this);
-  Value block;
-  for (int64_t v = 0; v < plan.vectors; ++v) {
-    int64_t column = v * width.count % c.blockToPack;
-    if (column == 0)
-      block = loadContiguous(operands.b.memref, add(starts[size_t(v)], row),
-                             Value(), VectorWidth(stepK() * c.blockToPack));
-    storeVector(packer.lanesOfBlock(block, column), packedB,
-                add(to, lanesOf(v)));
-  }
 }
 
 /// A panel of columns that lie in blocks. Vectors beyond the edge repeat what
@@ -219,14 +207,15 @@ void ContractPacker::packBlocks(Value panel, Value firstK, Value countK) {
   };
   if (!permutesBlocks())
     return storeRows(to, countK, read);
-  Value whole = wholeSteps(countK, index(stepK()));
-  forRange(index(0), whole, stepK(), [&](Value k) {
-    Value step = floorDiv(k, index(stepK()));
-    permuteStep(starts, mul(add(firstK, k), strideK),
-                add(to, mul(step, panelN())));
-  });
-  forRange(whole, countK, stepK(), [&](Value k) {
-    VnniBuilder(*this).packStep(packedB, to, k, countK, false, read);
+  storeSteps(to, countK, read, [&](Value k) {
+    Value row = mul(add(firstK, k), strideK);
+    Value step = add(to, mul(floorDiv(k, index(stepK())), panelN()));
+    for (auto [v, start] : llvm::enumerate(starts)) {
+      Value block = loadContiguous(b.memref, add(start, row), Value(),
+                                   VectorWidth(stepK() * c.blockToPack));
+      storeVector(VnniBuilder(*this).lanesOfBlock(block, 0), packedB,
+                  add(step, lanesOf(int64_t(v))));
+    }
   });
 }
 

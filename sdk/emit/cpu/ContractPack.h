@@ -54,11 +54,11 @@ private:
   void clearRows(mlir::Value end, mlir::Value countK, mlir::Value chunk);
   void storeRow(mlir::Value to, llvm::ArrayRef<mlir::Value> vectors);
   void storeRows(mlir::Value to, mlir::Value countK, RowReader read);
+  void storeSteps(mlir::Value to, mlir::Value countK, RowReader read,
+                  llvm::function_ref<void(mlir::Value k)> storeWhole);
   void packPanel(mlir::Value panel, mlir::Value firstK, mlir::Value countK,
                  bool full);
   bool permutesBlocks() const;
-  void permuteStep(llvm::ArrayRef<mlir::Value> starts, mlir::Value row,
-                   mlir::Value to);
   void packBlocks(mlir::Value panel, mlir::Value firstK, mlir::Value countK);
   void gatherPanel(mlir::Value panel, mlir::Value firstK, mlir::Value countK);
   void gatherWindows(PanelGather &gather, mlir::Value to, mlir::Value firstK,

@@ -51,6 +51,8 @@ public:
   bool keepsTiles() const { return plan.transposed || manyBlocks(); }
   /// Elements of k that the kernel multiplies at once.
   int64_t stepK() const { return vnni.perLane * vnni.block; }
+  /// Elements of k that the kernel takes of a row of packed A at once.
+  int64_t stepOfA() const { return vnni.tiles ? kTileDepth : stepK(); }
   /// Rows of packed B for each block of k.
   int64_t depthB() const { return plan.depth / vnni.perLane; }
   /// The columns of a panel of B.

@@ -23,8 +23,7 @@ Value TileBuilder::call(StringRef name, ValueRange operands) {
     return arith::ConstantIntOp::create(builder, loc, value, 16);
   };
   SmallVector<Value> all = {size(kTileRows), size(kTileDepth)};
-  bool multiplies = name.starts_with("tdp");
-  if (multiplies)
+  if (name.starts_with("tdp"))
     all.push_back(size(kTileDepth));
   llvm::append_range(all, operands);
   auto intrinsic =
@@ -71,8 +70,8 @@ Value TileBuilder::multiplyAdd(Value a, Value b, Value sum) {
 }
 
 /// Where the rows of each register begin.
-TileBuilder::Registers TileBuilder::offsetsOfSums(const Rows &sums) {
-  Registers offsets;
+TileBuilder::Values TileBuilder::offsetsOfSums(const Rows &sums) {
+  Values offsets;
   for (int64_t row = 0; row < plan.rows; row += kTileRows)
     for (int64_t v = 0; v < plan.vectors; ++v)
       offsets.push_back(VectorBuilder::add(mul(sums.stride, row), lanesOf(v)));
@@ -85,7 +84,8 @@ void TileBuilder::clear(const Rows &sums) {
                 VectorBuilder::add(sums.start, lanesOf(i)));
 }
 
-TileBuilder::Registers TileBuilder::load(const Rows &sums, Value begins) {
+/// The sums of earlier blocks of k; zero where there are none.
+TileBuilder::Values TileBuilder::load(const Rows &sums, Value begins) {
   if (manyBlocks())
     ifElse(begins, [&] { clear(sums); }, nullptr);
   return llvm::map_to_vector(offsetsOfSums(sums), [&](Value offset) {
@@ -93,15 +93,17 @@ TileBuilder::Registers TileBuilder::load(const Rows &sums, Value begins) {
   });
 }
 
-TileBuilder::Registers TileBuilder::add(const Rows &a, Value offsetA,
-                                        const Rows &b, Value offsetB,
-                                        ValueRange registers) {
-  Registers ofA, next(registers);
+/// Adds the products of step number `step` of kTileDepth elements of k.
+TileBuilder::Values TileBuilder::add(const Rows &a, const Rows &b, Value step,
+                                     ValueRange registers) {
+  Value inA = mul(step, kTileDepth);
+  Value inB = mul(mul(step, b.stride), kTileDepth / vnni.perLane);
+  Values ofA, next(registers);
   for (int64_t row = 0; row < plan.rows; row += kTileRows)
-    ofA.push_back(loadOne(a, VectorBuilder::add(mul(a.stride, row), offsetA)));
+    ofA.push_back(loadOne(a, VectorBuilder::add(mul(a.stride, row), inA)));
   // One of B at a time: there are eight, and LLVM keeps the order.
   for (int64_t v = 0; v < plan.vectors; ++v) {
-    Value ofB = loadOne(b, VectorBuilder::add(offsetB, lanesOf(v)));
+    Value ofB = loadOne(b, VectorBuilder::add(inB, lanesOf(v)));
     for (auto [i, row] : llvm::enumerate(ofA)) {
       Value &sum = next[i * size_t(plan.vectors) + size_t(v)];
       sum = multiplyAdd(row, ofB, sum);
@@ -110,7 +112,11 @@ TileBuilder::Registers TileBuilder::add(const Rows &a, Value offsetA,
   return next;
 }
 
-void TileBuilder::store(ValueRange registers, const Rows &sums) {
+void TileBuilder::multiply(const Rows &a, const Rows &b, Value countK,
+                           const Rows &sums, Value begins) {
+  Values registers = forCarrying(
+      index(0), ceilDiv(countK, index(kTileDepth)), load(sums, begins),
+      [&](Value step, ValueRange carried) { return add(a, b, step, carried); });
   for (auto [offset, tile] : llvm::zip(offsetsOfSums(sums), registers))
     call("tilestored64", {address(sums, offset), strideInBytes(sums), tile});
 }

@@ -22,22 +22,22 @@ public:
   struct Rows {
     mlir::Value memref, start, stride;
   };
-  using Registers = llvm::SmallVector<mlir::Value>;
-  /// The sums of a micro tile, of which those of earlier blocks of k are in
-  /// memory; zero where it `begins`.
-  Registers load(const Rows &sums, mlir::Value begins);
-  /// Adds kTileDepth products to each of them, of rows from these offsets on.
-  Registers add(const Rows &a, mlir::Value offsetA, const Rows &b,
-                mlir::Value offsetB, mlir::ValueRange registers);
-  void store(mlir::ValueRange registers, const Rows &sums);
+  /// Adds up countK products for each of the sums of a micro tile, whose rows
+  /// are those of `sums`, and adds these to those of earlier blocks of k, where
+  /// it does not `begin`.
+  void multiply(const Rows &a, const Rows &b, mlir::Value countK,
+                const Rows &sums, mlir::Value begins);
 
 private:
+  Values load(const Rows &sums, mlir::Value begins);
+  Values add(const Rows &a, const Rows &b, mlir::Value step,
+             mlir::ValueRange registers);
   mlir::Value address(const Rows &rows, mlir::Value offset);
   mlir::Value strideInBytes(const Rows &rows);
   mlir::Value loadOne(const Rows &rows, mlir::Value offset);
   mlir::Value call(llvm::StringRef name, mlir::ValueRange operands);
   mlir::Value multiplyAdd(mlir::Value a, mlir::Value b, mlir::Value sum);
-  Registers offsetsOfSums(const Rows &sums);
+  Values offsetsOfSums(const Rows &sums);
   void clear(const Rows &sums);
 };
 

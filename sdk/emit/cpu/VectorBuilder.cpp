@@ -58,6 +58,17 @@ void VectorBuilder::forRange(Value low, Value high, Value step,
   body(loop.getInductionVar());
 }
 
+VectorBuilder::Values
+VectorBuilder::forCarrying(Value low, Value high, ValueRange values,
+                           function_ref<Values(Value, ValueRange)> body) const {
+  auto loop = scf::ForOp::create(builder, loc, low, high, index(1), values);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  scf::YieldOp::create(builder, loc,
+                       body(loop.getInductionVar(), loop.getRegionIterArgs()));
+  return loop.getResults();
+}
+
 void VectorBuilder::ifElse(Value condition, function_ref<void()> yes,
                            function_ref<void()> no) const {
   auto branch = scf::IfOp::create(builder, loc, condition, bool(no));

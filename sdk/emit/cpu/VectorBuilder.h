@@ -43,6 +43,12 @@ public:
                 llvm::function_ref<void(mlir::Value)> body) const {
     forRange(low, high, index(step), body);
   }
+  /// The same loop with values that it carries: `body` gives those of the next
+  /// iteration. Returns those after the last one.
+  using Values = llvm::SmallVector<mlir::Value>;
+  Values forCarrying(
+      mlir::Value low, mlir::Value high, mlir::ValueRange values,
+      llvm::function_ref<Values(mlir::Value, mlir::ValueRange)> body) const;
   void ifElse(mlir::Value condition, llvm::function_ref<void()> yes,
               llvm::function_ref<void()> no) const;
   /// What one of two branches makes.

@@ -39,23 +39,27 @@ bool multipliesPairs(const VnniPlan &vnni) {
   return vnni.narrow && vnni.narrow.isInteger(16);
 }
 
-std::optional<VnniPlan> planTiles(const Contraction &c,
-                                  const NarrowProducts &products, int64_t m) {
-  constexpr int64_t fewRows = 4; // for which packing B takes longest
-  bool areMany = m < 0 || m > fewRows;
-  if (!products.has("tdpb") || !areBytes(c) || !areMany)
-    return std::nullopt;
-  VnniPlan plan = {IntegerType::get(c.accumulator.getContext(), 8), 4};
-  plan.tiles = true;
-  return plan;
+/// Whether bytes are multiplied in tile registers: A lies in no blocks, more
+/// rows than the few for which packing B takes longest, and half of the depth
+/// of a register or more.
+static bool takesTiles(const Contraction &c, const NarrowProducts &products,
+                       int64_t m, int64_t k) {
+  constexpr int64_t fewRows = 4;
+  return products.has("tdpb") && areBytes(c) && !c.blockOfA &&
+         (m < 0 || m > fewRows) && (k < 0 || 2 * k >= kTileDepth);
 }
 
 VnniPlan planVnni(const Contraction &c, const NarrowProducts &products,
-                  int64_t m) {
+                  int64_t m, int64_t k) {
   MLIRContext *context = c.accumulator.getContext();
   auto blockOf = [&](StringRef matrices) -> int64_t {
     return products.has(matrices) && m != 1 ? 2 : 1;
   };
+  if (takesTiles(c, products, m, k)) {
+    VnniPlan plan = {IntegerType::get(context, 8), 4};
+    plan.tiles = true;
+    return plan;
+  }
   if (areBytes(c) && multipliesBytes(c, products))
     return {IntegerType::get(context, 8), 4, blockOf("mmla"),
             products.intrinsics, products.has("dpbusd")};

@@ -9,7 +9,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
-#include <optional>
 #include <string>
 
 namespace backplane {
@@ -51,14 +50,10 @@ inline constexpr int64_t kTileRows = 16, kTileDepth = 64;
 /// Whether bytes are widened, and multiplied in pairs of 16 bits.
 bool multipliesPairs(const VnniPlan &vnni);
 
-/// The plan for tile registers, where the machine has them and enough rows use
-/// them. `m`: rows of the contraction, negative when not known.
-std::optional<VnniPlan> planTiles(const Contraction &c,
-                                  const NarrowProducts &products, int64_t m);
-
-/// Any other plan.
+/// `m` and `k`: rows of the contraction and what it sums up, negative when not
+/// known.
 VnniPlan planVnni(const Contraction &c, const NarrowProducts &products,
-                  int64_t m);
+                  int64_t m, int64_t k);
 
 } // namespace backplane
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/emit/test/KernelHarness.h"
 
+#include "hal/core/CpuInfo.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -16,7 +17,6 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <random>
-#include <sys/syscall.h>
 #include <thread>
 #include <unistd.h>
 
@@ -35,19 +35,13 @@ static bool isAvx512(Isa isa) {
 }
 
 #if defined(__x86_64__)
-/// Linux grants tile registers on request.
-static bool grantsTiles() {
-  constexpr long requestPermission = 0x1023, tileData = 18;
-  return syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
-}
-
 std::vector<Isa> ownIsas() {
   return {Isa::Amx, Isa::Vnni, Isa::Avx512, Isa::Avx2};
 }
 
 bool hasIsa(Isa isa) {
   if (isa == Isa::Amx)
-    return __builtin_cpu_supports("amx-int8") && grantsTiles();
+    return CpuInfo::detect().hasFeature("amx-int8");
   if (isa == Isa::Vnni && !__builtin_cpu_supports("avx512vnni"))
     return false;
   if (isAvx512(isa))

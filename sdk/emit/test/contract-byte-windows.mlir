@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: bp-opt %s -bp-bind-buffers "-bp-contract=vector-bits=512 intrinsics=llvm.x86.avx512 products=dpbusd,dpwssd" -split-input-file | FileCheck %s
 // RUN: bp-opt %s -bp-bind-buffers "-bp-contract=vector-bits=512 intrinsics=llvm.x86.avx512 products=pmadd" -split-input-file | FileCheck %s --check-prefix=PAIRS
+// RUN: bp-opt %s -bp-bind-buffers "-bp-contract=vector-bits=512 intrinsics=llvm.x86.avx512 products=tdpb,dpbusd,dpwssd" -split-input-file | FileCheck %s --check-prefix=TILES
 
 #image = affine_map<(n, o, h, w, c, i, j, l) -> (n, c * 4 + l, h + i, w + j)>
 #weight = affine_map<(n, o, h, w, c, i, j, l) -> (o, c, i, j, l)>
@@ -21,6 +22,12 @@
 // PAIRS-LABEL: func.func @pixels
 // PAIRS: llvm.call_intrinsic "llvm.x86.avx512.pmaddw.d.512"
 // PAIRS-NOT: linalg
+// The pixels that a panel meets, as rows that are equally far apart: nine for
+// four channels.
+// TILES-LABEL: func.func @pixels
+// TILES-COUNT-18: vector.store {{.*}} : memref<{{.*}}xi32>, vector<16xi32>
+// TILES: llvm.call_intrinsic "llvm.x86.tdpbsud.internal"
+// TILES-NOT: linalg
 func.func @pixels(%w: tensor<24x2x3x3x4xi8>, %x: tensor<1x8x22x22xi8>,
                   %y: tensor<1x24x20x20xi32>) -> tensor<1x24x20x20xi32>
     attributes {bp.inputs = 2 : i64, bp.outputs = 1 : i64} {

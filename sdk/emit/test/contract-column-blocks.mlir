@@ -2,6 +2,7 @@
 // RUN: bp-opt %s -bp-bind-buffers -bp-contract=vector-bits=256 | FileCheck %s
 // RUN: bp-opt %s -bp-bind-buffers -bp-contract=vector-bits=512 | FileCheck %s --check-prefix=WIDE
 // RUN: bp-opt %s -bp-bind-buffers "-bp-contract=vector-bits=512 intrinsics=llvm.x86.avx512 products=dpbusd,dpwssd" | FileCheck %s --check-prefix=VNNI
+// RUN: bp-opt %s -bp-bind-buffers "-bp-contract=vector-bits=512 intrinsics=llvm.x86.avx512 products=tdpb,dpbusd,dpwssd" | FileCheck %s --check-prefix=TILES
 
 // A weight in blocks of 16 columns is read where it is, panels of whole blocks:
 // no copy of it is made, and no lane is gathered.
@@ -138,6 +139,11 @@ func.func @integers(%x: tensor<4x64xi8>, %w: tensor<3x64x16xi8>,
 // VNNI-NOT: vector.shuffle
 // VNNI-COUNT-24: vpdpbusd
 // VNNI: scf.yield
+// Four rows of a block are put in order by one instruction.
+// TILES-LABEL: func.func @rows
+// TILES-COUNT-2: llvm.inline_asm "vpermb $2, $1, $0"
+// TILES-NOT: vpermb
+// TILES-COUNT-2: llvm.call_intrinsic "llvm.x86.tdpbusd.internal"
 func.func @rows(%x: tensor<16x64xi8>, %w: tensor<6x64x16xi8>,
                 %c: tensor<16x6x16xi32>) -> tensor<16x6x16xi32>
     attributes {bp.inputs = 2 : i64, bp.outputs = 1 : i64} {
