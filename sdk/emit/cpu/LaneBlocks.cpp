@@ -17,6 +17,8 @@ namespace backplane {
 
 /// Accumulators of a block; they are in registers.
 static constexpr int64_t kAccumulators = 8;
+/// Vectors of a row in a block whose rows share what they read.
+static constexpr int64_t kSharedVectors = 2;
 /// Ops in a straight line, at most: loads that copies of a body share are one
 /// then.
 static constexpr int64_t kWrittenOps = 2400;
@@ -324,29 +326,34 @@ void LaneEmitter::emitBlock(const Block &block, ArrayRef<unsigned> reductions) {
   });
 }
 
-/// The loops over a window. Where they are too many to be written out, those
-/// come first along which lanes move: the others, written out, then read each
-/// vector once for several rows.
-static SmallVector<unsigned> lanesFirst(linalg::GenericOp op, unsigned lanes,
-                                        ArrayRef<unsigned> reductions) {
-  SmallVector<unsigned> order(reductions);
+/// Whether lanes move along with a loop over a window.
+static bool movesLanes(linalg::GenericOp op, unsigned lanes, unsigned window) {
+  return llvm::any_of(op.getIndexingMapsArray(), [&](AffineMap map) {
+    return llvm::any_of(map.getResults(), [&](AffineExpr expr) {
+      return expr.isFunctionOfDim(lanes) && expr.isFunctionOfDim(window);
+    });
+  });
+}
+
+/// Puts those of the loops over a window first along which lanes move, where
+/// the window is too large to be written out: the others, which are, then read
+/// each vector once for several rows. Returns whether it did.
+static bool putLanesFirst(linalg::GenericOp op, unsigned lanes,
+                          SmallVectorImpl<unsigned> &windows) {
   constexpr int64_t many = kWrittenFactors + 1;
   int64_t elements = 1;
-  for (unsigned window : reductions) {
+  for (unsigned window : windows) {
     int64_t size = op.getStaticLoopRanges()[window];
     bool isLong = ShapedType::isDynamic(size) || size > many;
     elements = std::min(many, elements * (isLong ? many : size));
   }
   if (elements < many)
-    return order;
-  std::stable_partition(order.begin(), order.end(), [&](unsigned window) {
-    return llvm::any_of(op.getIndexingMapsArray(), [&](AffineMap map) {
-      return llvm::any_of(map.getResults(), [&](AffineExpr expr) {
-        return expr.isFunctionOfDim(lanes) && expr.isFunctionOfDim(window);
+    return false;
+  auto *others =
+      std::stable_partition(windows.begin(), windows.end(), [&](unsigned w) {
+        return movesLanes(op, lanes, w);
       });
-    });
-  });
-  return order;
+  return others != windows.begin() && others != windows.end();
 }
 
 /// The vectorised loop is parallel: each lane has its own accumulators.
@@ -355,17 +362,20 @@ void LaneEmitter::emitBlocks(ArrayRef<unsigned> outer,
   std::optional<unsigned> row;
   if (!outer.empty())
     row = outer.back();
-  SmallVector<unsigned> window = lanesFirst(op, loop, reductions);
+  SmallVector<unsigned> window(reductions);
+  bool sharesRows = putLanesFirst(op, loop, window);
   int64_t room = std::max<int64_t>(1, kAccumulators / op.getNumDpsInits());
   if (bodySize() > 8 || splitsExtremes())
     room = std::max<int64_t>(1, room / 2);
   forLoops(row ? outer.drop_back() : outer, [&] {
-    forColumns(room, [&](ArrayRef<Lanes> columns) {
-      forRows(row, std::max<int64_t>(1, room / int64_t(columns.size())),
-              [&](ArrayRef<Value> rows) {
-                emitBlock({row, rows, columns}, window);
-              });
-    });
+    forColumns(sharesRows ? std::min(room, kSharedVectors) : room,
+               [&](ArrayRef<Lanes> columns) {
+                 forRows(row,
+                         std::max<int64_t>(1, room / int64_t(columns.size())),
+                         [&](ArrayRef<Value> rows) {
+                           emitBlock({row, rows, columns}, window);
+                         });
+               });
   });
 }
 

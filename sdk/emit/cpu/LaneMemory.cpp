@@ -130,10 +130,20 @@ Value LaneMemory::lanesInside(Value first, int64_t size) {
       builder, loc, behind, arith::XOrIOp::create(builder, loc, before, all));
 }
 
-/// A vector of a padded operand. Lanes outside are not read: those without
-/// `mask` where rows are not padded.
+/// Whether a vector that begins so many elements behind that of the first lane
+/// meets no padding of its row.
+bool LaneMemory::liesInRow(const Padding &padding, int64_t offset) const {
+  std::optional<int64_t> start = getConstantIntValue(ivs[loop]);
+  return columnsAreInside ||
+         (start && !width.scalable &&
+          backplane::liesInRow(op, padding, loop,
+                               {*start, offset, width.count}));
+}
+
+/// A vector of a padded operand, `offset` behind the element of the first lane.
+/// Lanes outside are not read: those without `mask` where rows are not padded.
 Value LaneMemory::loadInside(const Padding &padding, ArrayRef<Value> position,
-                             Value mask) {
+                             Value mask, int64_t offset) {
   auto last = unsigned(position.size()) - 1;
   auto type = width.of(padding.value.getType());
   Value nothing = arith::ConstantOp::create(
@@ -147,7 +157,7 @@ Value LaneMemory::loadInside(const Padding &padding, ArrayRef<Value> position,
     at[axis] = builder.createOrFold<arith::SubIOp>(loc, position[axis],
                                                    index(padding.low[axis]));
     if (axis == last) {
-      mask = columnsAreInside ? Value() : lanesInside(at[axis], size);
+      mask = liesInRow(padding, offset) ? Value() : lanesInside(at[axis], size);
       continue;
     }
     if (std::optional<int64_t> known = getConstantIntValue(at[axis])) {
@@ -173,11 +183,14 @@ Value LaneMemory::loadInside(const Padding &padding, ArrayRef<Value> position,
                                       mask, nothing);
 }
 
-/// A vector of neighbours; null mask: all lanes are inside.
-Value LaneMemory::loadVector(OpOperand &operand, ArrayRef<Value> position,
-                             Value mask) {
+/// A vector of neighbours, `offset` behind the element of the first lane; null
+/// mask: all lanes are inside.
+Value LaneMemory::loadVector(OpOperand &operand, ArrayRef<Value> elements,
+                             Value mask, int64_t offset) {
+  SmallVector<Value> position(elements);
+  position.back() = add(position.back(), offset);
   if (const Padding *padding = paddingOf(operand))
-    return loadInside(*padding, position, mask);
+    return loadInside(*padding, position, mask, offset);
   auto type = width.of(getElementTypeOrSelf(operand.get().getType()));
   if (!mask)
     return vector::LoadOp::create(builder, loc, type, operand.get(), position);
@@ -191,11 +204,6 @@ Value LaneMemory::loadVector(OpOperand &operand, ArrayRef<Value> position,
 /// one.
 Value LaneMemory::loadAlternate(OpOperand &operand, const Lanes &at) {
   SmallVector<Value> position = indices(operand);
-  auto from = [&](int64_t offset) {
-    SmallVector<Value> moved(position);
-    moved.back() = add(moved.back(), offset);
-    return moved;
-  };
   const Padding *padding = paddingOf(operand);
   if (!at.mask || (padding && padding->isPadded(position.size() - 1))) {
     // The second vector ends with the last element that is needed.
@@ -203,7 +211,7 @@ Value LaneMemory::loadAlternate(OpOperand &operand, const Lanes &at) {
     for (int64_t lane = 0; lane < width.count; ++lane)
       even.push_back(2 * lane < width.count ? 2 * lane : 2 * lane + 1);
     auto part = [&](int64_t offset) {
-      return loadVector(operand, from(offset), Value());
+      return loadVector(operand, position, Value(), offset);
     };
     return vector::ShuffleOp::create(builder, loc, part(0),
                                      part(width.count - 1), even);
@@ -214,7 +222,7 @@ Value LaneMemory::loadAlternate(OpOperand &operand, const Lanes &at) {
     Value left =
         arith::MaxSIOp::create(builder, loc, add(touched, -offset), index(0));
     Value inside = arith::MinSIOp::create(builder, loc, left, laneCount);
-    return loadVector(operand, from(offset), maskOf(inside));
+    return loadVector(operand, position, maskOf(inside), offset);
   };
   SmallVector<int64_t> even;
   for (int64_t lane = 0; lane < width.count; ++lane)

@@ -75,11 +75,12 @@ protected:
 private:
   const Padding *paddingOf(mlir::OpOperand &operand) const;
   mlir::Value loadVector(mlir::OpOperand &operand,
-                         llvm::ArrayRef<mlir::Value> position,
-                         mlir::Value mask);
+                         llvm::ArrayRef<mlir::Value> elements, mlir::Value mask,
+                         int64_t offset = 0);
   mlir::Value loadInside(const Padding &padding,
-                         llvm::ArrayRef<mlir::Value> position,
-                         mlir::Value mask);
+                         llvm::ArrayRef<mlir::Value> position, mlir::Value mask,
+                         int64_t offset);
+  bool liesInRow(const Padding &padding, int64_t offset) const;
   mlir::Value lanesInside(mlir::Value first, int64_t size);
   mlir::Value loadStrided(mlir::OpOperand &operand, const Lanes &at);
   mlir::Value loadAlternate(mlir::OpOperand &operand, const Lanes &at);

@@ -156,4 +156,16 @@ bool meetsNoPadding(linalg::GenericOp op, ArrayRef<Padding> paddings,
   });
 }
 
+bool liesInRow(linalg::GenericOp op, const Padding &padding, unsigned lanes,
+               const RowPart &part) {
+  WindowIndex index{op, lanes};
+  AffineMap map = op.getMatchingIndexingMap(&op->getOpOperand(padding.operand));
+  unsigned axis = map.getNumResults() - 1;
+  AffineExpr expr = map.getResult(axis);
+  return index.isKnown(expr) &&
+         index.at(expr, part.start, false) + part.offset >= padding.low[axis] &&
+         index.at(expr, part.start, true) + part.offset + part.count <=
+             padding.low[axis] + padding.size[axis];
+}
+
 } // namespace backplane

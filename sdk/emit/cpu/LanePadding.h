@@ -35,6 +35,17 @@ bool meetsNoPadding(mlir::linalg::GenericOp op,
                     llvm::ArrayRef<Padding> paddings, unsigned lanes,
                     unsigned number, int64_t first, int64_t last);
 
+/// Elements of a row, in iterations of the loop with lanes from `start` on: as
+/// many as `count`, `offset` behind the one that the op reads in the first.
+struct RowPart {
+  int64_t start = 0, offset = 0, count = 1;
+};
+
+/// Whether, as far as is known, none of them is padding of the last axis,
+/// whichever element of a window it is.
+bool liesInRow(mlir::linalg::GenericOp op, const Padding &padding,
+               unsigned lanes, const RowPart &part);
+
 } // namespace backplane
 
 #endif // BACKPLANE_EMIT_CPU_LANEPADDING_H

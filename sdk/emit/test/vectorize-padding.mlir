@@ -109,3 +109,31 @@ func.func @rows(%x: memref<6x15xf32>, %o: memref<6x15xf32>)
   }
   return
 }
+
+// -----
+
+// A window too large to be written out: two vectors of a row for each of four
+// rows. The elements of a row of the window are a loop, in which the first
+// vector is masked, and no vector that meets no padding whichever of them it is.
+// CHECK-LABEL: func.func @large
+// CHECK: scf.for %[[E:.*]] = %c0 to %c5 {{.*}} -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>)
+// CHECK: %[[MASK:.*]] = arith.andi
+// CHECK: vector.maskedload %arg0[%{{.*}}, %{{.*}}], %[[MASK]]
+// CHECK: vector.load %arg0
+func.func @large(%x: memref<64x96xf32>, %w: memref<5x5xf32>, %o: memref<64x96xf32>)
+    attributes {bp.inputs = 2 : i64, bp.outputs = 1 : i64} {
+  %zero = arith.constant 0.0 : f32
+  %padded = memref.alloc() : memref<68x100xf32>
+  linalg.fill ins(%zero : f32) outs(%padded : memref<68x100xf32>)
+  %inside = memref.subview %padded[2, 2] [64, 96] [1, 1] : memref<68x100xf32> to memref<64x96xf32, strided<[100, 1], offset: 202>>
+  linalg.copy ins(%x : memref<64x96xf32>) outs(%inside : memref<64x96xf32, strided<[100, 1], offset: 202>>)
+  linalg.generic {indexing_maps = [affine_map<(y, x, i, j) -> (y + i, x + j)>, affine_map<(y, x, i, j) -> (i, j)>, affine_map<(y, x, i, j) -> (y, x)>],
+      iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
+      ins(%padded, %w : memref<68x100xf32>, memref<5x5xf32>) outs(%o : memref<64x96xf32>) {
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %p = arith.mulf %a, %b : f32
+    %t = arith.addf %sum, %p : f32
+    linalg.yield %t : f32
+  }
+  return
+}
