@@ -343,6 +343,8 @@ private:
     Value result = scalarOf(op, scalars, to);
     if (isShare(op))
       result.getDefiningOp()->setAttr(shareMark, body.getUnitAttr());
+    if (isBelowMaximum(op))
+      result.getDefiningOp()->setAttr(notPositiveMark, body.getUnitAttr());
     return result;
   }
 

@@ -102,7 +102,7 @@ static bool isNotPositive(Value x) {
 
 /// exp(x) for x not above 0: with an offset one factor reaches both ends, and
 /// what takes the offset away rounds subnormals once.
-static Value expOfNotPositive(MathBuilder &m, Value x) {
+Value bp::lower::expOfNotPositive(MathBuilder &m, Value x) {
   Value low = m.f(m.isF64() ? -746 : -104);
   Value bounded = m.select(m.less(x, low), low, x);
   if (m.canScale())

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The pass `bp-expand-math`.
+#include "sdk/lower/Marks.h"
 #include "sdk/lower/MathBuilder.h"
 #include "sdk/lower/Passes.h"
 
@@ -53,6 +54,25 @@ struct ExpandUnary : OpRewritePattern<Op> {
   bool scales;
 };
 
+struct ExpandExp : OpRewritePattern<math::ExpOp> {
+  ExpandExp(MLIRContext *context, bool scales)
+      : OpRewritePattern(context), scales(scales) {}
+
+  LogicalResult matchAndRewrite(math::ExpOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!isExpanded(op.getType()))
+      return failure();
+    ImplicitLocOpBuilder builder(op.getLoc(), rewriter);
+    MathBuilder m(builder, op.getType(), scales);
+    Function expand =
+        op->hasAttr(notPositiveMark) ? expOfNotPositive : expandExp;
+    rewriter.replaceOp(op, expand(m, op.getOperand()));
+    return success();
+  }
+
+  bool scales;
+};
+
 /// f16 and bf16 compute in f32.
 template <typename Op>
 LogicalResult widenMath(Op op, PatternRewriter &rewriter) {
@@ -66,7 +86,8 @@ LogicalResult widenMath(Op op, PatternRewriter &rewriter) {
   for (Value operand : op->getOperands())
     operands.push_back(
         arith::ExtFOp::create(rewriter, op.getLoc(), wide, operand));
-  Value result = Op::create(rewriter, op.getLoc(), wide, operands);
+  auto result = Op::create(rewriter, op.getLoc(), wide, operands);
+  result->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, type, result);
   return success();
 }
@@ -134,8 +155,7 @@ template <typename... Op> void addWidening(RewritePatternSet &patterns) {
 }
 
 void addExpansions(RewritePatternSet &patterns, bool scales) {
-  patterns.add<ExpandUnary<math::ExpOp, expandExp>,
-               ExpandUnary<math::ExpM1Op, expandExpM1>,
+  patterns.add<ExpandExp, ExpandUnary<math::ExpM1Op, expandExpM1>,
                ExpandUnary<math::TanhOp, expandTanh>,
                ExpandUnary<math::LogOp, expandLog>,
                ExpandUnary<math::Log1pOp, expandLog1p>,

@@ -174,6 +174,8 @@ bool mayReport(Operation *op);
 /// Whether the op divides exp(x - max(x)) by the sum of all of them: numbers up
 /// to 1 by one of at least 1, or else the line is NaN throughout.
 bool isShare(Operation *op);
+/// Whether the op is such an exp(x - max(x)).
+bool isBelowMaximum(Operation *op);
 /// Whether a maximum serves such shares alone: with NaN among its elements they
 /// are NaN, whatever it is.
 bool isHiddenByNan(ReduceOp top);

@@ -16,6 +16,8 @@ namespace bp::lower {
 inline constexpr llvm::StringLiteral shareMark = "bp.share";
 /// Of arith.maximumf in a reduction: NaN among the elements may be left out.
 inline constexpr llvm::StringLiteral numbersMark = "bp.numbers";
+/// Of math.exp: its operand is no number above 0.
+inline constexpr llvm::StringLiteral notPositiveMark = "bp.not_positive";
 /// Of scf.for: its iterations have nothing to do with each other and may be
 /// done in any order, or side by side.
 inline constexpr llvm::StringLiteral independentMark = "bp.independent";

@@ -205,6 +205,8 @@ private:
 // The functions, in the format of the builder. ExpandExp.cpp, ExpandLog.cpp,
 // ExpandTrigonometry.cpp, ExpandErf.cpp.
 mlir::Value expandExp(MathBuilder &m, mlir::Value x);
+/// The same for x not above 0, or NaN.
+mlir::Value expOfNotPositive(MathBuilder &m, mlir::Value x);
 mlir::Value expandExpM1(MathBuilder &m, mlir::Value x);
 mlir::Value expandTanh(MathBuilder &m, mlir::Value x);
 mlir::Value expandLog(MathBuilder &m, mlir::Value x);

@@ -52,6 +52,10 @@ Operation *onlyUser(Value value) {
 
 bool lower::isShare(Operation *op) { return bool(partsOf(op).first); }
 
+bool lower::isBelowMaximum(Operation *op) {
+  return isa<ExpOp>(op) && topOf(op->getResult(0));
+}
+
 bool lower::isHiddenByNan(ReduceOp top) {
   Value value = top.getResult();
   for (int step = 0; step < 2; ++step) { // what repeats it, what subtracts it

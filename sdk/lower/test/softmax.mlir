@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: bp-opt %s --bp-lower-to-linalg --split-input-file | FileCheck %s
 
-// Both ends of a softmax are marked, also behind a fused op.
+// Both ends of a softmax are marked, also behind a fused op, and its powers.
 // CHECK-LABEL: @softmax
 // CHECK: arith.maximumf {{.*}} {bp.numbers}
+// CHECK: math.exp {{.*}} {bp.not_positive}
 // CHECK: arith.divf {{.*}} {bp.share}
 // CHECK-NEXT: arith.negf
 func.func @softmax(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
