@@ -60,6 +60,9 @@ inline constexpr CodePath lanes = {"bp-vectorize", "lanes",
                                    "a loop of the op in vectors"};
 inline constexpr CodePath laneSums = {"bp-vectorize", "lane-sums",
                                       "a reduced loop in vectors"};
+inline constexpr CodePath searches = {
+    "bp-vectorize", "searches",
+    "an index is searched for once the extreme of its row is known"};
 inline constexpr CodePath laneLoads = {
     "bp-vectorize", "lane-loads", "elements by computed indices, in vectors"};
 inline constexpr CodePath lanePadding = {

@@ -14,6 +14,7 @@
 #include "sdk/emit/cpu/LaneWindow.h"
 #include "sdk/emit/cpu/LineLanes.h"
 #include "sdk/emit/cpu/MergeLoops.h"
+#include "sdk/emit/cpu/SplitSearches.h"
 #include "sdk/emit/cpu/UseMarks.h"
 #include "sdk/emit/cpu/VectorBody.h"
 
@@ -52,6 +53,11 @@ private:
 
 /// Lanes of tiles that are transposed: as many vectors are in registers.
 static constexpr int64_t kTransposedLanes = 16;
+
+/// Vectors of at most so many bits, whose lanes search rows of at least so many
+/// elements by two reductions. Wider ones gather from several rows as quickly.
+static constexpr unsigned kSplitBits = 256;
+static constexpr int64_t kShortestSearch = 32;
 
 /// Costs of one vector of iterations when `loop` is the vectorised one; the
 /// unit is one vector memory access.
@@ -246,6 +252,8 @@ static void generalizeNamed(ModuleOp module) {
 }
 
 void VectorizePass::runOnOperation() {
+  if (vectorBits <= kSplitBits && !scalable)
+    splitSearches(getOperation(), kShortestSearch);
   // What windows read of padded copies is known while these have their names.
   vectorizeGeneric();
   generalizeNamed(getOperation());
