@@ -28,9 +28,17 @@ static double balance(const ContractShape &shape, int64_t vectors) {
   return double(all) / double(2 * std::max(half, ceilDiv(all, 2)));
 }
 
+/// What a vector of B counts for beside an element of A. Widening it counts as
+/// four loads; of blocks, each tile of few rows reads all of B from memory.
+static int64_t costOfB(const ContractShape &shape) {
+  constexpr int64_t fewRows = 16;
+  if (shape.widensB)
+    return 5;
+  return shape.blockOfB && shape.m > 0 && shape.m <= fewRows ? 2 : 1;
+}
+
 /// How much of the peak a micro tile reaches: the share of its rows and lanes
-/// that are inside, and loads per multiply-add. What widens a vector of B
-/// counts as four of them.
+/// that are inside, and loads per multiply-add.
 static double efficiency(const ContractShape &shape, int64_t rows,
                          int64_t vectors) {
   int64_t m = known(shape.m), n = known(shape.n);
@@ -43,7 +51,7 @@ static double efficiency(const ContractShape &shape, int64_t rows,
   if (shape.fewRows)
     inside *= balance(shape, vectors);
   double sums = double(rows * vectors);
-  double loadsOfB = double(shape.widensB ? 5 * vectors : vectors);
+  auto loadsOfB = double(costOfB(shape) * vectors);
   double loads = (double(rows) / double(shape.block) + loadsOfB) / sums;
   double latency = std::min(1.0, sums / 8.0);
   double kept = 1 - shape.leftOut[size_t(rows)];
@@ -252,6 +260,18 @@ static bool fetchesRows(const ContractShape &shape, const ContractPlan &plan) {
              commonCaches * double(shape.cacheBytes);
 }
 
+/// Elements of k of a panel of blocks that further tiles find in the nearest
+/// cache.
+static int64_t depthInBlocks(const ContractShape &shape,
+                             const ContractPlan &plan) {
+  constexpr int64_t fewRows = 32, nearestCache = 48 << 10;
+  int64_t columns = plan.vectors * shape.lanes, depth = 2 * shape.deepest;
+  bool few = shape.m > 0 && shape.m <= fewRows;
+  return few && depth * columns * shape.bytesOfB <= nearestCache
+             ? depth
+             : shape.deepest;
+}
+
 ContractPlan planContraction(const ContractShape &shape) {
   if (isDots(shape))
     return planDots(shape);
@@ -263,9 +283,8 @@ ContractPlan planContraction(const ContractShape &shape) {
   // A longer chain of additions gathers more rounding error than a block of
   // this length that is added to C; a shorter one touches C more often.
   int64_t deepest = plan.packB || shape.k < 1 ? shape.deepest : shape.k;
-  // Further tiles find a panel of this length in the nearest cache.
   if (shape.blockOfB && !oneTile)
-    deepest = (shape.m > 0 && shape.m <= 32 ? 2 : 1) * shape.deepest;
+    deepest = depthInBlocks(shape, plan);
   int64_t step =
       std::max({shape.lanes, shape.perLane * shape.block, shape.tileDepth});
   plan.window = shape.window;
