@@ -17,8 +17,24 @@ using namespace mlir;
 namespace backplane {
 namespace {
 
-/// Vectors side by side: as many chains of ops that wait for each other.
-constexpr int64_t kVectors = 4;
+/// Vectors side by side: as many chains of ops that wait for each other, and
+/// as many as registers hold where an iteration is short, as lines are far
+/// apart in memory.
+constexpr int64_t kVectors = 4, kVectorsOfShort = 12;
+/// Ops of an iteration that is short: a load, an op and a store.
+constexpr int64_t kShortOps = 4;
+
+/// Whether the lines are one loop each, which carries one value through short
+/// iterations.
+bool isShort(scf::ForOp lines) {
+  auto loops = llvm::to_vector(lines.getBody()->getOps<scf::ForOp>());
+  if (loops.size() != 1 || loops[0].getNumResults() != 1)
+    return false;
+  auto body = loops[0].getBody()->without_terminator();
+  return llvm::range_size(body) <= kShortOps &&
+         llvm::all_of(body,
+                      [](Operation &op) { return op.getNumRegions() == 0; });
+}
 
 /// Whether an access lies in a row along the loop.
 bool isInRow(ValueRange indices, scf::ForOp lines) {
@@ -138,19 +154,28 @@ public:
       : VectorBuilder(builder, lines.getLoc(), width), lines(lines) {}
 
   void run() {
-    Value low = lines.getLowerBound(), bound = lines.getUpperBound(),
-          step = lanesOf(kVectors);
-    Value whole = isZeroInteger(low)
-                      ? wholeSteps(bound, step)
-                      : add(low, wholeSteps(sub(bound, low), step));
-    forRange(low, whole, step, [&](Value at) { copyLines(at, kVectors); });
-    forRange(whole, bound, laneCount, [&](Value at) {
+    Value low = lines.getLowerBound(), bound = lines.getUpperBound();
+    if (isShort(lines))
+      low = copyWhole(low, kVectorsOfShort);
+    low = copyWhole(low, kVectors);
+    forRange(low, bound, laneCount, [&](Value at) {
       mask = laneMask(minimum(sub(bound, at), laneCount));
       copyLines(at, 1);
     });
   }
 
 private:
+  /// Copies the body for so many vectors at a time. Returns where what is left
+  /// begins.
+  Value copyWhole(Value low, int64_t vectors) {
+    Value bound = lines.getUpperBound(), step = lanesOf(vectors);
+    Value whole = isZeroInteger(low)
+                      ? wholeSteps(bound, step)
+                      : add(low, wholeSteps(sub(bound, low), step));
+    forRange(low, whole, step, [&](Value at) { copyLines(at, vectors); });
+    return whole;
+  }
+
   void copyLines(Value at, int64_t vectors) {
     maps.assign(size_t(vectors), IRMapping());
     for (auto [i, map] : llvm::enumerate(maps))

@@ -90,12 +90,15 @@ func.func @scattered(%x: memref<64xi64>, %o: memref<64x64xi64>) {
 
 // -----
 
-// A part of the lines, from any first one.
+// A part of the lines, from any first one. Iterations are short: twelve vectors
+// at a time, then four.
 // CHECK-LABEL: func.func @part
 // CHECK: %[[SIZE:.*]] = arith.subi %arg3, %arg2
-// CHECK: %[[END:.*]] = arith.addi %arg2, %{{.*}}
-// CHECK: scf.for %{{.*}} = %arg2 to %[[END]] step %c64
-// CHECK: scf.for %{{.*}} = %[[END]] to %arg3 step %c16
+// CHECK: %[[TWELVES:.*]] = arith.addi %arg2, %{{.*}}
+// CHECK: scf.for %{{.*}} = %arg2 to %[[TWELVES]] step %c192
+// CHECK: %[[FOURS:.*]] = arith.addi %[[TWELVES]], %{{.*}}
+// CHECK: scf.for %{{.*}} = %[[TWELVES]] to %[[FOURS]] step %c64
+// CHECK: scf.for %{{.*}} = %[[FOURS]] to %arg3 step %c16
 func.func @part(%x: memref<8x?xf32>, %o: memref<8x?xf32>, %first: index, %end: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
