@@ -6,6 +6,7 @@
 // of elements that are computed in order are done side by side.
 #include "sdk/emit/common/CodePaths.h"
 #include "sdk/emit/common/Passes.h"
+#include "sdk/emit/cpu/FenceExtensions.h"
 #include "sdk/emit/cpu/LaneAccess.h"
 #include "sdk/emit/cpu/LaneGather.h"
 #include "sdk/emit/cpu/LaneLoops.h"
@@ -266,6 +267,7 @@ void VectorizePass::runOnOperation() {
   multiplyShares(getOperation());
   if (comparesMaxima)
     compareMaxima(getOperation());
+  fenceExtensions(getOperation());
 }
 
 } // namespace backplane
