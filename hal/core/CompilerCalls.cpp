@@ -41,7 +41,7 @@ constexpr uint32_t knownFusion =
     BP_FUSE_ELEMENTWISE | BP_FUSE_EPILOGUE | BP_FUSE_PROLOGUE |
     BP_FUSE_REDUCTION | BP_FUSE_MOVEMENT | BP_FUSE_WIDENING | BP_FUSE_WEIGHTS |
     BP_FUSE_ATTENTION | BP_FUSE_NARROW_ATTENTION | BP_FUSE_ROWS |
-    BP_FUSE_VIEWS | BP_FUSE_MIXED_SIGNS;
+    BP_FUSE_VIEWS | BP_FUSE_MIXED_SIGNS | BP_FUSE_BYTE_PAIRS;
 
 /// A target with numerics of this build's size, and checked properties.
 struct TargetCopy {

@@ -2,7 +2,7 @@
 //
 // Weights of convolutions are put in blocks of outputs, as [outputs / 8,
 // inputs, window, 8]: a kernel that computes some outputs then reads memory
-// from its start to its end. Of bytes four inputs are neighbours, as [outputs,
+// from its start to its end. Of bytes some inputs are neighbours, as [outputs,
 // inputs / 4, window, 4]: an instruction multiplies those at once, and they lie
 // under the same pixel.
 #include "sdk/layout/BlockedWeight.h"
@@ -19,8 +19,9 @@ using namespace bp;
 /// Outputs of a block, which are rows of a kernel, and of one for few pixels,
 /// which are its lanes.
 static constexpr int64_t kBlock = 8, kLaneBlock = 16;
-/// Inputs that are neighbours in a weight of bytes.
-static constexpr int64_t kInputs = 4;
+/// Inputs that are neighbours in a weight of bytes, which are multiplied as
+/// they are or as 16 bits.
+static constexpr int64_t kInputs = 4, kPairs = 2;
 
 /// Whether the result has several pixels, as far as is known: one is a product
 /// with a vector, which reads rows of the weight.
@@ -77,8 +78,8 @@ static bool isInLanes(ConvOp op) {
          dimsOf(op.getType())[1].constant().value_or(1) % kLaneBlock == 0;
 }
 
-/// Whether unsigned bytes are multiplied by signed ones.
-static bool hasMixedSigns(ConvOp op) {
+/// Inputs that an instruction multiplies at once; 1: none does.
+static int64_t inputsAtOnce(ConvOp op, const LayoutOptions &device) {
   auto elementOf = [](Value factor) {
     auto widening = factor.getDefiningOp<CastOp>();
     return isByteWidening(widening)
@@ -86,19 +87,27 @@ static bool hasMixedSigns(ConvOp op) {
                : Type();
   };
   Type x = elementOf(op.getX()), w = elementOf(op.getW());
-  return x && w && x.isUnsignedInteger() && !w.isUnsignedInteger();
+  if (!x || !w)
+    return 1;
+  bool mixed = x.isUnsignedInteger() && !w.isUnsignedInteger();
+  if (mixed && (device.fusion & BP_FUSE_MIXED_SIGNS))
+    return kInputs;
+  return device.fusion & BP_FUSE_BYTE_PAIRS ? kPairs : 1;
 }
 
-/// Whether some inputs of bytes are neighbours. An image whose pixels are read
-/// in order is packed as quickly as it is.
-static bool hasInputs(ConvOp op, const LayoutOptions &device) {
+/// Inputs that are neighbours in a weight of bytes; 1: none are. An image whose
+/// pixels are read in order is packed as quickly as it is, and one whose size
+/// is not known is not copied.
+static int64_t inputsOf(ConvOp op, const LayoutOptions &device) {
   auto type = cast<RankedTensorType>(op.getW().getType());
   auto several = [](int64_t size) { return size > 1; };
   bool inOrder = !llvm::any_of(type.getShape().drop_front(2), several) &&
                  !llvm::any_of(op.getStrides(), several);
-  int64_t inputs = type.getDimSize(1);
-  return (device.fusion & BP_FUSE_MIXED_SIGNS) && hasMixedSigns(op) &&
-         inputs > 0 && inputs % kInputs == 0 && (!inOrder || isInLanes(op));
+  int64_t inputs = type.getDimSize(1), atOnce = inputsAtOnce(op, device);
+  bool areSome = inputs > 0 && inputs % atOnce == 0;
+  auto image = cast<RankedTensorType>(op.getX().getType());
+  bool isKnown = !ShapedType::isDynamicShape(image.getShape().drop_front(2));
+  return areSome && isKnown && (!inOrder || isInLanes(op)) ? atOnce : 1;
 }
 
 static bool isArranged(ConvOp op, ArrayRef<LayoutOptions> devices,
@@ -110,7 +119,7 @@ static bool isArranged(ConvOp op, ArrayRef<LayoutOptions> devices,
   return isStored && isKnown(weight, pool) &&
          (device.fusion & BP_FUSE_WEIGHTS) != 0 && !op->hasAttr(kernelAttr) &&
          op.getGroups() == 1 && hasPixels(op) &&
-         (hasBlocks(op) || hasInputs(op, device));
+         (hasBlocks(op) || inputsOf(op, device) > 1);
 }
 
 /// Outputs of a block; 1: they are as they were.
@@ -145,8 +154,8 @@ static BlockedLayout layoutOf(const backplane::Dims &whole, int64_t outputs,
 
 static LogicalResult arrange(ConvOp op, const LayoutOptions &device,
                              backplane::WeightPool &pool) {
-  BlockedLayout layout = layoutOf(dimsOf(op.getW().getType()), blockOf(op),
-                                  hasBlocks(op) ? 1 : kInputs);
+  BlockedLayout layout =
+      layoutOf(dimsOf(op.getW().getType()), blockOf(op), inputsOf(op, device));
   return storeInBlocks(op.getWMutable(), layout, device, pool);
 }
 

@@ -83,10 +83,10 @@ constexpr DataTarget targets[] = {
               BP_FUSE_MIXED_SIGNS),
      stagesOf(TILE("512", "avx512 products=dpbusd,dpwssd"), DEVICE_512)},
     {targetOf("x86-64-v4", "x86-64 with AVX-512", featuresV4, 40, 512,
-              "x86-64-v4"),
+              "x86-64-v4", {}, BP_FUSE_BYTE_PAIRS),
      stagesOf(TILE("512", "avx512 products=pmadd"), DEVICE_512)},
     {targetOf("x86-64-v3", "x86-64 with AVX2 and FMA", featuresV3, 30, 256,
-              "x86-64-v3"),
+              "x86-64-v3", {}, BP_FUSE_BYTE_PAIRS),
      stagesOf(TILE("256", "avx2 products=pmadd"),
               DEVICE("256", "avx2.permd", ""))},
 };

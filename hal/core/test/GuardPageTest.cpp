@@ -370,7 +370,7 @@ TEST(Flags, OfATargetOfALaterVersionAreCleared) {
   FakeCompiler compiler;
   compiler.target = &target;
   Status status = callTargets(compiler.plugin(), [](const bp_target_t &t) {
-    EXPECT_EQ(t.fusion, BP_FUSE_MIXED_SIGNS * 2 - 1);
+    EXPECT_EQ(t.fusion, BP_FUSE_BYTE_PAIRS * 2 - 1);
     EXPECT_EQ(t.numerics[0]->flags, BP_NUMERICS_DETERMINISTIC * 2 - 1);
     return Status();
   });

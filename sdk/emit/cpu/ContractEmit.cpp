@@ -117,10 +117,11 @@ static bool takesBlocks(int64_t columns, const VectorWidth &width) {
          columns <= 4 * width.count;
 }
 
-/// Whether bytes in blocks of rows are multiplied where they lie.
+/// Whether bytes in blocks of rows are multiplied where they lie, or are
+/// widened on the way.
 static bool multipliesBlocks(const Contraction &c, const VnniPlan &vnni) {
   return vnni.narrow && vnni.block == 1 && vnni.perLane == c.depthOfBlock &&
-         getElementTypeOrSelf(c.lhs.memref) == vnni.narrow;
+         c.lhs.widening != ContractionOperand::Widening::None;
 }
 
 /// Whether bytes in blocks of columns are multiplied where they lie, as many
@@ -379,6 +380,9 @@ void emitContraction(OpBuilder &builder, const Contraction &contraction,
   if (isTransposed(c, staticProduct(c.n, sizes), image, machine) &&
       emitTransposed(b, c, vnni, image, machine))
     return;
+  // Elements of A are not widened one by one.
+  if (multipliesPairs(vnni))
+    c.blockOfA = 0;
   ContractProblem problem = planProblem(b, c, vnni, image, machine);
   tellPaths(problem);
   auto groups = makeGroups(b, problem);

@@ -370,7 +370,7 @@ MicroKernel::Sums MicroKernel::addRow(const PixelPanel &panel, Value k,
     Value at = add(start, mul(element, image->copyPitch));
     return product(add(k, element), at, sums);
   };
-  if (!low || !high || elements > shortRow)
+  if (!low || !high || elements > shortRow || multipliesPairs(vnni))
     return forCarrying(first, end, sums, addElement);
   Sums result(sums);
   for (int64_t element = *low; element < *high; ++element)

@@ -121,6 +121,7 @@ Value VnniBuilder::loadLanes(Value memref, Value at) {
   Value elements =
       loadContiguous(memref, at, Value(),
                      VectorWidth(width.count * vnni.perLane, width.scalable));
+  elements = packedRight(elements);
   return vector::BitCastOp::create(builder, loc,
                                    vectorType(builder.getI32Type()), elements);
 }

@@ -39,7 +39,8 @@ public:
   /// Lanes of B from bytes of a block of columns, which are read row by row: as
   /// many columns as a vector has lanes, from `column` of the block on.
   mlir::Value lanesOfBlock(mlir::Value block, int64_t column);
-  /// Lanes of B from bytes that lie as an instruction multiplies them.
+  /// Lanes of B from bytes that lie as an instruction multiplies them, which
+  /// may widen them first.
   mlir::Value loadLanes(mlir::Value memref, mlir::Value at);
   /// A lane of A for all lanes; of a block of rows, the same in all 128 bits.
   mlir::Value broadcastA(mlir::Value memref, mlir::Value at);

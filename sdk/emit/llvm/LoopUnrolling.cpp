@@ -15,6 +15,8 @@ static constexpr StringLiteral kAnnotation = "llvm.loop_annotation";
 static constexpr unsigned kLongBody = 32;
 /// Ops that may become one after the other.
 static constexpr unsigned kMaxUnrolled = 384;
+/// Sums that a loop carries, of which registers hold no second set.
+static constexpr int64_t kManySums = 8;
 
 static LLVM::LoopAnnotationAttr noUnrolling(MLIRContext *context) {
   auto unroll = LLVM::LoopUnrollAttr::get(context, BoolAttr::get(context, true),
@@ -23,13 +25,28 @@ static LLVM::LoopAnnotationAttr noUnrolling(MLIRContext *context) {
                                        {}, {}, {}, {}, {}, {}, {}, {});
 }
 
-void keepLongLoops(ModuleOp module) {
+/// Whether the body would be a very long one.
+static bool isLong(scf::ForOp loop) {
+  unsigned ops = 0;
+  loop.getBody()->walk([&](Operation *) { ++ops; });
+  std::optional<APInt> iterations = loop.getStaticTripCount();
+  return iterations && ops >= kLongBody &&
+         (*iterations * ops).ugt(kMaxUnrolled);
+}
+
+/// Whether the loop carries many sums of integers.
+static bool carriesSums(scf::ForOp loop) {
+  return loop.getStaticTripCount() &&
+         llvm::count_if(loop.getResultTypes(), [](Type type) {
+           auto vector = dyn_cast<VectorType>(type);
+           return vector && vector.getElementType().isInteger(32);
+         }) >= kManySums;
+}
+
+void keepLoops(ModuleOp module) {
   LLVM::LoopAnnotationAttr kept = noUnrolling(module.getContext());
   module.walk([&](scf::ForOp loop) {
-    unsigned ops = 0;
-    loop.getBody()->walk([&](Operation *) { ++ops; });
-    std::optional<APInt> iterations = loop.getStaticTripCount();
-    if (iterations && ops >= kLongBody && (*iterations * ops).ugt(kMaxUnrolled))
+    if (isLong(loop) || carriesSums(loop))
       loop->setAttr(kAnnotation, kept);
   });
 }

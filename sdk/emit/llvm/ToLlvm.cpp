@@ -64,7 +64,7 @@ struct KeepLongLoopsPass
   void getDependentDialects(DialectRegistry &registry) const override {
     registry.insert<LLVM::LLVMDialect>();
   }
-  void runOnOperation() override { keepLongLoops(getOperation()); }
+  void runOnOperation() override { keepLoops(getOperation()); }
 };
 
 void buildToLlvm(OpPassManager &manager) {

@@ -117,3 +117,58 @@ func.func @outputs(%w: tensor<2x2x3x3x16x4xi8>, %x: tensor<1x8x9x9xi8>,
   } -> tensor<1x2x16x7x7xi32>
   return %r : tensor<1x2x16x7x7xi32>
 }
+
+// -----
+
+#image = affine_map<(n, p, o, h, w, c, i, j, l) -> (n, c * 2 + l, h + i, w + j)>
+#weight = affine_map<(n, p, o, h, w, c, i, j, l) -> (p, c, i, j, o, l)>
+#result = affine_map<(n, p, o, h, w, c, i, j, l) -> (n, p, o, h, w)>
+#id4 = affine_map<(a, b, c, d) -> (a, b, c, d)>
+#id6 = affine_map<(a, b, c, d, e, f) -> (a, b, c, d, e, f)>
+
+// The same of pairs, which are widened: two channels are a word of the image,
+// and a block of the weight is widened as it is read.
+// CHECK-LABEL: func.func @pairs
+// PAIRS-LABEL: func.func @pairs
+// PAIRS: arith.extui {{.*}} : vector<32xi8> to vector<32xi16>
+// PAIRS: vector.load {{.*}} : memref<{{.*}}xi8>, vector<32xi8>
+// PAIRS: arith.extsi {{.*}} : vector<32xi8> to vector<32xi16>
+// PAIRS: %[[WORD:.*]] = memref.load {{.*}} : memref<{{.*}}xi32>
+// PAIRS: vector.broadcast %[[WORD]] : i32 to vector<16xi32>
+// PAIRS: llvm.call_intrinsic "llvm.x86.avx512.pmaddw.d.512"
+// PAIRS-NOT: linalg
+func.func @pairs(%w: tensor<2x4x3x3x16x2xi8>, %x: tensor<1x8x9x9xi8>,
+                   %y: tensor<1x2x16x7x7xi32>) -> tensor<1x2x16x7x7xi32>
+    attributes {bp.inputs = 2 : i64, bp.outputs = 1 : i64} {
+  %zero = arith.constant 0 : i32
+  %ew = tensor.empty() : tensor<2x4x3x3x16x2xi32>
+  %ww = linalg.generic {indexing_maps = [#id6, #id6], iterator_types = [
+      "parallel", "parallel", "parallel", "parallel", "parallel", "parallel"]}
+      ins(%w : tensor<2x4x3x3x16x2xi8>) outs(%ew : tensor<2x4x3x3x16x2xi32>) {
+  ^bb0(%a: i8, %old: i32):
+    %b = arith.extsi %a : i8 to i32
+    linalg.yield %b : i32
+  } -> tensor<2x4x3x3x16x2xi32>
+  %ex = tensor.empty() : tensor<1x8x9x9xi32>
+  %wx = linalg.generic {indexing_maps = [#id4, #id4], iterator_types = [
+      "parallel", "parallel", "parallel", "parallel"]}
+      ins(%x : tensor<1x8x9x9xi8>) outs(%ex : tensor<1x8x9x9xi32>) {
+  ^bb0(%a: i8, %old: i32):
+    %b = arith.extui %a : i8 to i32
+    linalg.yield %b : i32
+  } -> tensor<1x8x9x9xi32>
+  %start = linalg.fill ins(%zero : i32) outs(%y : tensor<1x2x16x7x7xi32>)
+      -> tensor<1x2x16x7x7xi32>
+  %r = linalg.generic {indexing_maps = [#weight, #image, #result],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel",
+                        "parallel", "reduction", "reduction", "reduction",
+                        "reduction"]}
+      ins(%ww, %wx : tensor<2x4x3x3x16x2xi32>, tensor<1x8x9x9xi32>)
+      outs(%start : tensor<1x2x16x7x7xi32>) {
+  ^bb0(%a: i32, %b: i32, %sum: i32):
+    %p = arith.muli %a, %b : i32
+    %s = arith.addi %sum, %p : i32
+    linalg.yield %s : i32
+  } -> tensor<1x2x16x7x7xi32>
+  return %r : tensor<1x2x16x7x7xi32>
+}

@@ -100,3 +100,21 @@ func.func @few(%from: memref<512xf32>, %to: memref<512xf32>, %n: f32) {
   }
   return
 }
+
+// Many sums of integers are one set of registers.
+// CHECK-LABEL: llvm.func @sums
+// CHECK: llvm.br {{.*}} {loop_annotation = #[[KEPT]]}
+func.func @sums(%from: memref<3xi32>, %s: vector<8xi32>) -> vector<8xi32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %r:8 = scf.for %i = %c0 to %c3 step %c1
+      iter_args(%a = %s, %b = %s, %c = %s, %d = %s, %e = %s, %f = %s, %g = %s, %h = %s)
+      -> (vector<8xi32>, vector<8xi32>, vector<8xi32>, vector<8xi32>, vector<8xi32>, vector<8xi32>, vector<8xi32>, vector<8xi32>) {
+    %0 = memref.load %from[%i] : memref<3xi32>
+    %1 = vector.broadcast %0 : i32 to vector<8xi32>
+    %2 = arith.addi %a, %1 : vector<8xi32>
+    scf.yield %2, %a, %b, %c, %d, %e, %f, %g : vector<8xi32>, vector<8xi32>, vector<8xi32>, vector<8xi32>, vector<8xi32>, vector<8xi32>, vector<8xi32>, vector<8xi32>
+  }
+  return %r#7 : vector<8xi32>
+}

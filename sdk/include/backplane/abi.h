@@ -30,7 +30,7 @@ extern "C" {
  * built with, never evidence of what the other side has: see bp_host_t.minor
  * and bp_plugin_info_t.required_minor. */
 #define BP_ABI_MAJOR 0
-#define BP_ABI_MINOR 5
+#define BP_ABI_MINOR 6
 
 /* ---- Status ---- */
 

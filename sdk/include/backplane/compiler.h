@@ -68,6 +68,10 @@ typedef struct bp_numerics_t {
  * once. A left factor of signed bytes becomes unsigned where the weight is
  * known; with WEIGHTS a convolution's has four inputs side by side. */
 #define BP_FUSE_MIXED_SIGNS 2048u
+/* With WIDENING: bytes of any signs are multiplied in pairs of 16 bits. With
+ * WEIGHTS a convolution's has two inputs side by side, where MIXED_SIGNS does
+ * not make them four. */
+#define BP_FUSE_BYTE_PAIRS 4096u
 /* A target: an ISA with features. A device that lists `format` and meets all
  * `required_features` can run what is compiled for it. A required feature is
  * the name of one, or a comparison of a number that the device reports,

@@ -128,8 +128,9 @@ std::string convolveBytes(const std::string &id, int64_t pixels) {
          "\n  return %r : " + result + "\n}\n";
 }
 
-/// The dims and bytes of the weight that this convolution reads.
-backplane::Weight arrangedBytes(int64_t pixels) {
+/// The dims and bytes of the weight that this convolution reads, on a device
+/// with these BP_FUSE_ bits too.
+backplane::Weight arrangedBytes(int64_t pixels, uint32_t bits) {
   MLIRContext context;
   context.loadDialect<bp::BpDialect, func::FuncDialect>();
   backplane::WeightPool pool;
@@ -141,7 +142,7 @@ backplane::Weight arrangedBytes(int64_t pixels) {
   auto module =
       parseSourceString<ModuleOp>(convolveBytes(id, pixels), &context);
   bp::LayoutOptions options;
-  options.fusion = BP_FUSE_WEIGHTS | BP_FUSE_WIDENING | BP_FUSE_MIXED_SIGNS;
+  options.fusion = BP_FUSE_WEIGHTS | BP_FUSE_WIDENING | bits;
   EXPECT_TRUE(formsDispatches(*module, options, pool));
   unsigned calls = 0;
   module->walk([&](func::CallOp) { ++calls; });
@@ -152,20 +153,30 @@ backplane::Weight arrangedBytes(int64_t pixels) {
 
 } // namespace
 
-// Four inputs are neighbours, and for few pixels all outputs of a block.
+/// Where byte `w` of input `c` of the weight of output `o` lies, of two or four
+/// inputs side by side.
+static size_t positionOf(int64_t o, int64_t c, int64_t w, int64_t inputs,
+                         bool inLanes) {
+  int64_t k = c / inputs * window + w;
+  int64_t row = inLanes ? k * 16 + o : o * (8 / inputs) * window + k;
+  return size_t(row * inputs + c % inputs);
+}
+
+// Inputs that are multiplied at once are neighbours, and for few pixels all
+// outputs of a block.
 TEST(ArrangeWeights, StoresNeighboursOfBytes) {
-  for (int64_t pixels : {20, 5}) {
-    bool inLanes = pixels == 5;
-    backplane::Weight weight = arrangedBytes(pixels);
-    EXPECT_EQ(weight.type.dims, inLanes ? (backplane::Dims{1, 2, 2, 2, 16, 4})
-                                        : (backplane::Dims{16, 2, 2, 2, 4}));
-    for (int64_t o = 0; o < 16; ++o)
-      for (int64_t c = 0; c < 8; ++c)
-        for (int64_t w = 0; w < window; ++w) {
-          int64_t k = c / 4 * window + w;
-          int64_t row = inLanes ? k * 16 + o : o * 2 * window + k;
-          EXPECT_EQ(weight.data[size_t(row * 4 + c % 4)],
-                    uint8_t(((o * 8 + c) * window + w) % 251));
-        }
-  }
+  for (uint32_t bit : {BP_FUSE_MIXED_SIGNS, BP_FUSE_BYTE_PAIRS})
+    for (int64_t pixels : {20, 5}) {
+      bool inLanes = pixels == 5;
+      int64_t inputs = bit == BP_FUSE_MIXED_SIGNS ? 4 : 2;
+      backplane::Weight weight = arrangedBytes(pixels, bit);
+      EXPECT_EQ(weight.type.dims,
+                inLanes ? (backplane::Dims{1, 8 / inputs, 2, 2, 16, inputs})
+                        : (backplane::Dims{16, 8 / inputs, 2, 2, inputs}));
+      for (int64_t o = 0; o < 16; ++o)
+        for (int64_t c = 0; c < 8; ++c)
+          for (int64_t w = 0; w < window; ++w)
+            EXPECT_EQ(weight.data[positionOf(o, c, w, inputs, inLanes)],
+                      uint8_t(((o * 8 + c) * window + w) % 251));
+    }
 }
