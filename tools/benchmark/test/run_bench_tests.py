@@ -13,6 +13,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent.parent
 sys.path.insert(0, str(HERE.parent))
 
+import numpy  # noqa: E402
+
+import backplane  # noqa: E402
 import bench  # noqa: E402
 import report  # noqa: E402
 import rows  # noqa: E402
@@ -97,6 +100,24 @@ class Suite:
             self.check(f"{wrong} is refused", result.returncode == 1 and word in result.stderr,
                        result.stderr)
 
+    def judges(self, folder):
+        """Of two results that differ the evaluator of ONNX says which is wrong."""
+        row = rows.select(SEEDS[0], None, "^small-0 ")[0]
+        name, = bench.write(row, folder)
+        right = backplane.reference(folder)[0]
+        for part in ("expected", "results"):
+            (folder / part).mkdir()
+
+        def judged(expected, results):
+            numpy.save(folder / "expected/0.npy", expected)
+            numpy.save(folder / "results" / f"{name}.npy", results)
+            return backplane.judge(folder, [name])
+        self.check("both are right", judged(right, right) == ("", ""))
+        own, peer = judged(right + 1, right)
+        self.check("the peer is wrong", not own and "evaluator" in peer, (own, peer))
+        own, peer = judged(right, right + 1)
+        self.check("Backplane is wrong", "evaluator" in own and not peer, (own, peer))
+
     def reports(self):
         def row(peer, ours, group="a"):
             times = {"peer": {"best": peer}, "bp": {"best": ours}}
@@ -119,6 +140,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         suite.runs(pathlib.Path(folder))
         suite.measures(pathlib.Path(folder))
+        suite.judges(pathlib.Path(folder) / "judged")
     print(f"{suite.passed} passed, {suite.failed} failed")
     return 1 if suite.failed else 0
 
