@@ -65,12 +65,12 @@ targetOf(std::string_view name, std::string_view description,
 #define TILE(BITS, PRODUCTS)                                                   \
   "bp-bind-buffers,bp-contract{vector-bits=" BITS                              \
   " intrinsics=llvm.x86." PRODUCTS "},bp-distribute"
-#define DEVICE(BITS, PERMUTE, MATH)                                            \
+#define DEVICE(BITS, PERMUTE, MATH, LLVM)                                      \
   "bp-distribute-loops,bp-vectorize{vector-bits=" BITS                         \
   " compare-maxima=true permute=llvm.x86." PERMUTE "},"                        \
-  "bp-expand-math" MATH ",bp-to-cpu-entry,bp-to-llvm"
+  "bp-expand-math" MATH ",bp-to-cpu-entry,bp-to-llvm" LLVM
 #define DEVICE_512                                                             \
-  DEVICE("512", "avx512.permvar.si.512", "{scale-instruction=true}")
+  DEVICE("512", "avx512.permvar.si.512", "{scale-instruction=true}", "")
 
 constexpr DataTarget targets[] = {
     {targetOf("x86-64-v4+amx", "x86-64 with AVX-512 and tiles of bytes",
@@ -88,7 +88,7 @@ constexpr DataTarget targets[] = {
     {targetOf("x86-64-v3", "x86-64 with AVX2 and FMA", featuresV3, 30, 256,
               "x86-64-v3", {}, BP_FUSE_BYTE_PAIRS),
      stagesOf(TILE("256", "avx2 products=pmadd"),
-              DEVICE("256", "avx2.permd", ""))},
+              DEVICE("256", "avx2.permd", "", "{few-registers=true}"))},
 };
 
 constexpr DataBackend backend = {.name = "x86",

@@ -244,6 +244,12 @@ def ToLlvmPass : Pass<"bp-to-llvm", "mlir::ModuleOp">,
     What is left of linalg becomes scalar loops, then everything
     LLVM's dialect.
   }];
+  let options = [
+    Option<"fewRegisters", "few-registers", "bool", "false",
+           "the machine has 16 vector registers of 256 bits and broadcasts "
+           "constants by an instruction: long loops keep them in memory, and do two iterations "
+           "at a time">
+  ];
 }
 
 def ToGpuEntryPass : Pass<"bp-to-gpu-entry", "mlir::ModuleOp">,

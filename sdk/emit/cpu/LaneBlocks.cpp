@@ -115,7 +115,7 @@ void LaneEmitter::forColumns(int64_t room,
   std::optional<int64_t> size = getConstantIntValue(bounds[loop]);
   int64_t vectors = std::min<int64_t>(room, 4);
   if (!size || width.scalable)
-    return forLanes(vectors, body);
+    return void(forLanes(vectors, body));
   auto block = [&](Value start, int64_t elements) {
     SmallVector<Lanes> columns;
     for (int64_t done = 0; done < elements; done += width.count) {

@@ -8,6 +8,8 @@
 
 #include "sdk/emit/cpu/LaneMemory.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
 namespace backplane {
 
 class LaneEmitter : LaneMemory {
@@ -49,8 +51,9 @@ private:
   }
   mlir::Value roundDown(mlir::Value value, int64_t vectors);
   Lanes maskedLanes(mlir::Value start);
-  void forLanes(int64_t unroll,
-                llvm::function_ref<void(llvm::ArrayRef<Lanes>)> body);
+  mlir::scf::ForOp
+  forLanes(int64_t unroll,
+           llvm::function_ref<void(llvm::ArrayRef<Lanes>)> body);
   llvm::SmallVector<mlir::Value>
   carryLoops(llvm::ArrayRef<unsigned> loops,
              llvm::SmallVector<mlir::Value> carried, Step body);

@@ -129,19 +129,19 @@ Lanes LaneEmitter::maskedLanes(Value start) {
   return {start, maskOf(count), count};
 }
 
-/// Runs the vectorised loop: `unroll` whole vectors at a time, then the rest
-/// one vector at a time under a mask.
-void LaneEmitter::forLanes(int64_t unroll,
-                           function_ref<void(ArrayRef<Lanes>)> body) {
+/// Runs the vectorised loop: `unroll` whole vectors at a time, by the loop that
+/// is returned, if any; then the rest one vector at a time under a mask.
+scf::ForOp LaneEmitter::forLanes(int64_t unroll,
+                                 function_ref<void(ArrayRef<Lanes>)> body) {
   Value bound = bounds[loop];
   std::optional<int64_t> size = getConstantIntValue(bound);
   if (width.scalable)
     size = std::nullopt;
   int64_t step = width.count * unroll;
   Value whole = roundDown(bound, unroll);
+  scf::ForOp main;
   if (!size || *size >= step) {
-    auto main =
-        scf::ForOp::create(builder, loc, index(0), whole, lanesOf(unroll));
+    main = scf::ForOp::create(builder, loc, index(0), whole, lanesOf(unroll));
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(main.getBody());
     SmallVector<Lanes> positions;
@@ -150,11 +150,12 @@ void LaneEmitter::forLanes(int64_t unroll,
     body(positions);
   }
   if (size && *size % step == 0)
-    return;
+    return main;
   auto rest = scf::ForOp::create(builder, loc, whole, bound, laneCount);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(rest.getBody());
   body(maskedLanes(rest.getInductionVar()));
+  return main;
 }
 
 /// Loads what is the same in all iterations of a loop without others inside.
@@ -172,7 +173,7 @@ void LaneEmitter::loadShared() {
 /// No loop is a reduction.
 void LaneEmitter::emitParallel() {
   loadShared();
-  forLanes(1, [&](ArrayRef<Lanes> positions) {
+  scf::ForOp main = forLanes(1, [&](ArrayRef<Lanes> positions) {
     const Lanes &at = positions.front();
     SmallVector<Value> carried;
     for (OpOperand &init : op.getDpsInitsMutable())
@@ -184,6 +185,8 @@ void LaneEmitter::emitParallel() {
     for (auto [k, init] : llvm::enumerate(op.getDpsInitsMutable()))
       store(init, results[k], at);
   });
+  if (main)
+    main->setAttr(bp::lower::independentMark, builder.getUnitAttr());
 }
 
 SmallVector<Value> LaneEmitter::startOf(ValueRange values) {

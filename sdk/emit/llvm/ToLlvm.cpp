@@ -5,6 +5,7 @@
 #include "sdk/emit/common/Passes.h"
 #include "sdk/emit/llvm/DynamicShapes.h"
 #include "sdk/emit/llvm/KnownStores.h"
+#include "sdk/emit/llvm/LongLoops.h"
 #include "sdk/emit/llvm/LoopUnrolling.h"
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
@@ -67,7 +68,16 @@ struct KeepLongLoopsPass
   void runOnOperation() override { keepLoops(getOperation()); }
 };
 
-void buildToLlvm(OpPassManager &manager) {
+struct ShortenWaitsPass
+    : PassWrapper<ShortenWaitsPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ShortenWaitsPass)
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<LLVM::LLVMDialect>();
+  }
+  void runOnOperation() override { shortenWaits(getOperation()); }
+};
+
+void buildToLlvm(OpPassManager &manager, bool fewRegisters) {
   manager.addPass(createConvertLinalgToLoopsPass());
   manager.addPass(createLoopInvariantCodeMotionPass());
   manager.addPass(createCanonicalizerPass());
@@ -75,6 +85,8 @@ void buildToLlvm(OpPassManager &manager) {
   manager.addPass(createCSEPass());
   manager.addPass(createConvertVectorToSCFPass());
   manager.addPass(std::make_unique<KeepLongLoopsPass>());
+  if (fewRegisters)
+    manager.addPass(std::make_unique<ShortenWaitsPass>());
   manager.addPass(createSCFToControlFlowPass());
   manager.addPass(memref::createExpandStridedMetadataPass());
   manager.addPass(createLowerAffinePass());
@@ -134,14 +146,15 @@ void moveBrainFloatsAsIntegers(ModuleOp module) {
 }
 
 struct ToLlvmPass : backplane::impl::ToLlvmPassBase<ToLlvmPass> {
+  using ToLlvmPassBase::ToLlvmPassBase;
   void getDependentDialects(DialectRegistry &registry) const override {
     OpPassManager manager("builtin.module");
-    buildToLlvm(manager);
+    buildToLlvm(manager, fewRegisters);
     manager.getDependentDialects(registry);
   }
   void runOnOperation() override {
     OpPassManager manager("builtin.module");
-    buildToLlvm(manager);
+    buildToLlvm(manager, fewRegisters);
     if (failed(splitDynamicShapes(getOperation())) ||
         failed(runPipeline(manager, getOperation())))
       return signalPassFailure();
