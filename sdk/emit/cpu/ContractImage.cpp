@@ -38,9 +38,19 @@ PixelPanel ImageBuilder::panel(Value first, Value count) const {
     auto inLine = [&](Value column) {
       return mod(add(firstN, column), index(line.pixels));
     };
-    panel.firstInRow = elementsBefore(line, 0, inLine(last));
-    panel.endInRow = minimum(index(line.window),
-                             elementsBefore(line, line.size, inLine(first)));
+    Value low = inLine(first), high = inLine(last);
+    panel.firstInRow = elementsBefore(line, 0, high);
+    panel.endInRow =
+        minimum(index(line.window), elementsBefore(line, line.size, low));
+    if (line.pixels % plan.rows != 0) {
+      Value isOneLine = lessOrEqual(low, high);
+      auto inOneLine = [&](Value element, Value otherwise) -> Value {
+        return arith::SelectOp::create(builder, loc, isOneLine, element,
+                                       otherwise);
+      };
+      panel.firstInRow = inOneLine(panel.firstInRow, index(0));
+      panel.endInRow = inOneLine(panel.endInRow, index(line.window));
+    }
   }
   if (!rows.padded() || tile.phases.size() > 1)
     return panel;

@@ -39,17 +39,21 @@ int64_t ImageTile::offsetOfRow(int64_t w) const {
 }
 
 double ImageTile::leftOut(int64_t pixels) const {
-  if (!cutsLines(pixels))
-    return 0;
   const WindowAxis &axis = line();
+  if (axes.size() != 2 || !axis.padded() || pixels > axis.pixels)
+    return 0;
   int64_t outside = 0;
-  for (int64_t first = 0; first < axis.pixels; first += pixels)
+  for (int64_t tile = 0; tile < axis.pixels; ++tile) {
+    int64_t first = tile * pixels % axis.pixels;
+    if (first + pixels > axis.pixels)
+      continue;
     for (int64_t w = 0; w < axis.window; ++w) {
       int64_t at = first * axis.stride + w * axis.dilation - axis.low;
       bool before = at + (pixels - 1) * axis.stride < 0;
       outside += before || at >= axis.size;
     }
-  return double(outside) / double(axis.pixels / pixels * axis.window);
+  }
+  return double(outside) / double(axis.pixels * axis.window);
 }
 
 void ImageTile::place(int64_t columns, int64_t countK, int64_t slack) {

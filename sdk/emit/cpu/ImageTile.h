@@ -59,12 +59,8 @@ struct ImageTile {
   int64_t window() const { return rows().window * windowOfRow(); }
   /// Elements of k that the channels of a copy have.
   int64_t depth() const { return window() * perLane; }
-  /// Whether tiles of so many pixels each lie in one line, which has padding.
-  bool cutsLines(int64_t pixels) const {
-    return axes.size() == 2 && line().padded() && line().pixels % pixels == 0;
-  }
   /// The share of the elements of rows of windows that are padding for all
-  /// pixels of such a tile.
+  /// pixels of a tile of so many, which lies in one line.
   double leftOut(int64_t pixels) const;
   /// Whether that is enough to look for them.
   bool leavesOut(int64_t pixels) const { return leftOut(pixels) > 0.05; }

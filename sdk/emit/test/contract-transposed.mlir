@@ -79,3 +79,42 @@ func.func @pointwise(%x: tensor<1x40x5x5xf32>, %w: tensor<2x40x1x1x16xf32>,
   } -> tensor<1x2x16x5x5xf32>
   return %r : tensor<1x2x16x5x5xf32>
 }
+
+// -----
+
+// A dilated window in wide padding: tiles of six pixels leave out elements of
+// the window's rows that are padding for all of them, if they lie in one line
+// of 33.
+// AVX-LABEL: func.func @dilated
+// AVX: %[[LOW:.*]] = arith.remui %{{.*}}, %c33
+// AVX: %[[HIGH:.*]] = arith.remui %{{.*}}, %c33
+// AVX: %[[ONE:.*]] = arith.cmpi sle, %[[LOW]], %[[HIGH]]
+// AVX: arith.select %[[ONE]], %{{.*}}, %c0
+// AVX: arith.select %[[ONE]], %{{.*}}, %c3
+// AVX: math.fma {{.*}} : vector<8xf32>
+// AVX-NOT: linalg
+func.func @dilated(%x: tensor<1x8x33x33xf32>, %w: tensor<2x8x3x3x16xf32>,
+                   %c: tensor<1x2x16x33x33xf32>) -> tensor<1x2x16x33x33xf32>
+    attributes {bp.inputs = 2 : i64, bp.outputs = 1 : i64} {
+  %zero = arith.constant 0.0 : f32
+  %start = linalg.fill ins(%zero : f32) outs(%c : tensor<1x2x16x33x33xf32>)
+      -> tensor<1x2x16x33x33xf32>
+  %padded = tensor.pad %x low[0, 0, 12, 12] high[0, 0, 12, 12] {
+  ^bb0(%n: index, %k: index, %i: index, %j: index):
+    tensor.yield %zero : f32
+  } : tensor<1x8x33x33xf32> to tensor<1x8x57x57xf32>
+  %r = linalg.generic {
+      indexing_maps = [affine_map<(n, b, o, y, x, c, ky, kx) -> (b, c, ky, kx, o)>,
+                       affine_map<(n, b, o, y, x, c, ky, kx) -> (n, c, y + ky * 12, x + kx * 12)>,
+                       affine_map<(n, b, o, y, x, c, ky, kx) -> (n, b, o, y, x)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel",
+                        "parallel", "reduction", "reduction", "reduction"]}
+      ins(%w, %padded : tensor<2x8x3x3x16xf32>, tensor<1x8x57x57xf32>)
+      outs(%start : tensor<1x2x16x33x33xf32>) {
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %p = arith.mulf %a, %b : f32
+    %s = arith.addf %sum, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<1x2x16x33x33xf32>
+  return %r : tensor<1x2x16x33x33xf32>
+}
