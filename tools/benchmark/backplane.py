@@ -63,12 +63,12 @@ def input_names(folder):
     return (folder / "inputs.txt").read_text(encoding="utf-8").split()
 
 
-def limit_of(wanted, quantized):
-    """How far a result may be from this one."""
-    parts = TOLERANCE.get(wanted.dtype.name)
+def limit_of(wanted, dtype, quantized):
+    """How far a result may be from these numbers, which have had this dtype."""
+    parts = TOLERANCE.get(dtype.name)
     if parts is None:
         # Quantised bytes may fall to the other side of a half.
-        return 1 if wanted.dtype.itemsize == 1 and wanted.dtype != bool else 0
+        return 1 if dtype.itemsize == 1 and dtype != bool else 0
     return max(parts, QUANTIZED if quantized else 0) * (float(numpy.abs(wanted).max()) + 1e-3)
 
 
@@ -77,10 +77,15 @@ def difference(names, wanted, got, of, quantized=False):
     for name, a, b in zip(names, wanted, got):
         if a.shape != b.shape:
             return f"{name} is {b.shape}, {of} {a.shape}"
-        if a.size == 0:
+        dtype = a.dtype
+        a, b = a.astype("float64"), b.astype("float64")
+        inside = numpy.isfinite(a)
+        if not numpy.array_equal(a[~inside], b[~inside], equal_nan=True):
+            return f"{name} has other infinities or NaN than {of}"
+        if not inside.any():
             continue
-        allowed = limit_of(a, quantized)
-        worst = float(numpy.abs(b.astype("float64") - a.astype("float64")).max())
+        allowed = limit_of(a[inside], dtype, quantized)
+        worst = float(numpy.abs(b - a)[inside].max())
         if not worst <= allowed:
             return f"{name} is up to {worst:.3g} from {of}, {allowed:.3g} is allowed"
     return ""
