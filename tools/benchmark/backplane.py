@@ -85,7 +85,7 @@ def difference(names, wanted, got, of, quantized=False):
         if not inside.any():
             continue
         allowed = limit_of(a[inside], dtype, quantized)
-        worst = float(numpy.abs(b - a)[inside].max())
+        worst = float(numpy.abs(b[inside] - a[inside]).max())
         if not worst <= allowed:
             return f"{name} is up to {worst:.3g} from {of}, {allowed:.3g} is allowed"
     return ""

@@ -301,20 +301,11 @@ static ContractPlan planTransposed(const ContractShape &shape) {
   return plan;
 }
 
-/// Whether vectors of pixels are expected to do better than those of outputs.
-static bool prefersPixels(Contraction &c, const ImageTile &image,
-                          const ContractMachine &machine,
-                          const ContractPlan &transposed) {
-  ContractShape shape = readShape(c, {}, machine, image.depth());
-  shape.copiesImage = true;
-  return planContraction(shape).efficiency > transposed.efficiency;
-}
-
-/// False where the image does not fit the cache, or is better read otherwise.
+/// False where the image does not fit the cache.
 static bool emitTransposed(const VectorBuilder &b, const Contraction &c,
                            const VnniPlan &vnni, std::optional<ImageTile> image,
                            const ContractMachine &machine) {
-  Contraction computed = transpose(c), original = c;
+  Contraction computed = transpose(c);
   ContractShape shape =
       readShape(computed, vnni, machine, image ? image->depth() : 1);
   shape.fewRows = shape.rowsOfA = true;
@@ -322,9 +313,7 @@ static bool emitTransposed(const VectorBuilder &b, const Contraction &c,
   for (size_t rows = 3; image && rows < shape.leftOut.size(); ++rows)
     shape.leftOut[rows] = image->leftOut(int64_t(rows));
   ContractProblem problem = {computed, planTransposed(shape), vnni, {}};
-  if (image && (!placeImage(*image, problem.plan, machine) ||
-                (!vnni.narrow &&
-                 prefersPixels(original, *image, machine, problem.plan))))
+  if (image && !placeImage(*image, problem.plan, machine))
     return false;
   problem.image = image;
   tellPaths(problem);

@@ -80,6 +80,7 @@ static bool rowsCollide(const ContractShape &shape) {
 
 static void chooseMicroTile(const ContractShape &shape, ContractPlan &plan) {
   plan.rows = shape.block;
+  double best = 0;
   // Rows beyond the edge are computed in vain, but not read in place.
   int64_t maxRows = shape.m > 0 ? std::min<int64_t>(shape.m, 14) : 14;
   if (shape.rowsOfA && shape.n > 0 && shape.n < kColumnsOfCopy &&
@@ -96,8 +97,8 @@ static void chooseMicroTile(const ContractShape &shape, ContractPlan &plan) {
       if (!fitsRegisters(shape, rows, vectors))
         continue;
       double value = efficiency(shape, rows, vectors);
-      if (value > plan.efficiency * 1.001) {
-        plan.efficiency = value;
+      if (value > best * 1.001) {
+        best = value;
         plan.rows = rows;
         plan.vectors = vectors;
       }

@@ -62,7 +62,6 @@ struct ContractPlan {
   /// Each tile of a group has all of its rows inside, so that sums of few
   /// products need no memory.
   bool wholeTiles = false;
-  double efficiency = 0; ///< of the peak, as a micro tile is expected to reach
   /// C is computed transposed: rows are pixels, which are its columns. The sums
   /// of all tiles are kept until it is finished.
   bool transposed = false;
