@@ -73,7 +73,8 @@ std::vector<ValueId> CaseBuilder::control(Op op) {
 }
 
 ValueId CaseBuilder::weight(DType dtype, Dims dims, double low, double high) {
-  Tensor tensor{dtype, {}, {}};
+  // Every number but 0 would be true.
+  Tensor tensor{dtype == DType::Bool ? DType::U8 : dtype, {}, {}};
   for (const Dim &dim : dims)
     tensor.dims.push_back(dim.constant().value_or(0));
   tensor.data.resize(packedBytes(dtype, tensor.elementCount()));
@@ -85,6 +86,16 @@ ValueId CaseBuilder::weight(DType dtype, Dims dims, double low, double high) {
              {{"id", id ? *id : ""},
               {"dtype", static_cast<int64_t>(dtype)},
               {"dims", std::move(dims)}});
+}
+
+ValueId CaseBuilder::weight(DType dtype, Dims dims) {
+  if (isFloat(dtype))
+    return weight(dtype, std::move(dims), -1, 1);
+  if (dtype == DType::I8)
+    return weight(dtype, std::move(dims), -128, 128);
+  if (dtype == DType::U8)
+    return weight(dtype, std::move(dims), 0, 256);
+  return weight(dtype, std::move(dims), isSignedInteger(dtype) ? -7 : 0, 8);
 }
 
 void CaseBuilder::output(ValueId value) {

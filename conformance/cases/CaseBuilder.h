@@ -34,7 +34,9 @@ public:
   std::vector<ValueId> control(Op op);
   /// A weight of random numbers in [low, high), integers for integers; a
   /// function of the unit's id and of the number of ops before it.
-  ValueId weight(DType dtype, Dims dims, double low = -1, double high = 1);
+  ValueId weight(DType dtype, Dims dims, double low, double high);
+  /// The same of floats in [-1, 1), of all bytes, of small other integers.
+  ValueId weight(DType dtype, Dims dims);
   /// A variable that starts as zeros. A unit leaves it as it was: one session
   /// runs all cases.
   void variable(const std::string &name, DType dtype, Dims dims);

@@ -85,17 +85,26 @@ void addCases(CaseBuilder &builder, DType dtype, const SymbolValues &symbols) {
   builder.addCase(Depth::Standard, "special", symbols);
 }
 
+Dims imageOf(const Geometry &geometry, CaseBuilder &builder) {
+  Dims x = axesOf(geometry, builder);
+  x.insert(x.begin() + 1, Dim(geometry.in));
+  return x;
+}
+
+Dims weightOf(const Geometry &geometry) {
+  Dims w = {Dim(geometry.out), Dim(geometry.in / geometry.groups)};
+  for (int64_t size : geometry.window)
+    w.emplace_back(size);
+  return w;
+}
+
 void makeConv(const Sink &sink, DType dtype, const Geometry &geometry) {
   CaseBuilder builder(sink, "conv", dtype, "weight-" + geometry.name,
                       tagsOf(geometry, {"tail", "kernel-flip", "accumulate"}));
-  Dims x = axesOf(geometry, builder);
-  x.insert(x.begin() + 1, Dim(geometry.in));
-  Dims w = {Dim(geometry.out), Dim(geometry.in / geometry.groups)};
-  Dim terms = w.back();
-  for (int64_t size : geometry.window) {
-    w.emplace_back(size);
+  Dims x = imageOf(geometry, builder), w = weightOf(geometry);
+  Dim terms = w[1];
+  for (int64_t size : geometry.window)
     terms = terms * Dim(size);
-  }
   InputRule rule = termsOf(terms);
   Attributes attributes = attributesOf(geometry);
   attributes["groups"] = geometry.groups;
@@ -132,18 +141,37 @@ void makeProduct(const Sink &sink, DType dtype, int64_t columns,
   builder.finish();
 }
 
+ValueId widened(CaseBuilder &builder, ValueId bytes) {
+  return builder.add("cast", {bytes}, {{"dtype", int64_t(DType::I32)}});
+}
+
+/// Windows of bytes and a weight of bytes, as integers: of so many channels
+/// that some or all of them are multiplied at once.
+void makeByteConv(const Sink &sink, DType dtype, Geometry geometry) {
+  geometry.in = (geometry.in + 3) / 2 * 2;
+  CaseBuilder builder(sink, "conv", dtype, "weight-bytes-" + geometry.name,
+                      tagsOf(geometry, {"tail", "kernel-flip", "accumulate"}));
+  ValueId x =
+      widened(builder, builder.input(dtype, imageOf(geometry, builder)));
+  ValueId w = widened(builder, builder.weight(DType::I8, weightOf(geometry)));
+  Attributes attributes = attributesOf(geometry);
+  attributes["groups"] = geometry.groups;
+  ValueId y = builder.add("conv", {x, w}, attributes);
+  builder.output(y);
+  builder.output(builder.add("max", {y, builder.add("neg", {y})}));
+  addCases(builder, dtype, {});
+  builder.finish();
+}
+
 /// Bytes times a weight of bytes, as integers.
 void makeByteProduct(const Sink &sink, DType dtype, int64_t columns) {
   constexpr int64_t inner = 301;
   CaseBuilder builder(sink, "matmul", dtype,
                       "weight-bytes-" + std::to_string(columns),
                       {"tail", "last-k", "accumulate"});
-  auto widened = [&](ValueId bytes) {
-    return builder.add("cast", {bytes}, {{"dtype", int64_t(DType::I32)}});
-  };
   Dim rows = builder.symbol("n");
-  ValueId x = widened(builder.input(dtype, {rows, inner}));
-  ValueId w = widened(builder.weight(DType::I8, {inner, columns}));
+  ValueId x = widened(builder, builder.input(dtype, {rows, inner}));
+  ValueId w = widened(builder, builder.weight(DType::I8, {inner, columns}));
   ValueId y = builder.add("matmul", {x, w});
   builder.output(y);
   builder.output(builder.add("max", {y, builder.add("neg", {y})}));
@@ -163,9 +191,13 @@ void makeWeights(const Sink &sink) {
       for (bool isTransposed : {false, true})
         makeProduct(sink, dtype, columns, isTransposed);
   }
-  for (DType dtype : {DType::I8, DType::U8})
+  for (DType dtype : {DType::I8, DType::U8}) {
     for (int64_t columns : {48, 40})
       makeByteProduct(sink, dtype, columns);
+    for (const auto &family : {fewPixels(), manyPixels()})
+      for (const Geometry &geometry : family)
+        makeByteConv(sink, dtype, geometry);
+  }
 }
 
 } // namespace backplane::conformance

@@ -27,6 +27,12 @@ ValueId Sketch::in(Dims dims, double low, double high) {
       {.kind = InputRule::Kind::Range, .low = low, .high = high});
 }
 
+ValueId Sketch::in(Dims dims) {
+  if (isFloat(dtype))
+    return in(std::move(dims), -1, 1);
+  return in(std::move(dims), isSignedInteger(dtype) ? -7 : 0, 8);
+}
+
 ValueId Sketch::indices(DType indexType, Dims dims, Dim bound) {
   return builder.input(
       indexType, std::move(dims),

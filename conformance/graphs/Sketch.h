@@ -23,8 +23,11 @@ public:
   const TensorType &type(ValueId value) const;
   Dim symbol(const std::string &name) { return builder.symbol(name); }
   /// An input of the sketch's dtype with random numbers in [low, high).
-  ValueId in(Dims dims, double low = -1, double high = 1);
-  ValueId weight(Dims dims, double low = -1, double high = 1) {
+  ValueId in(Dims dims, double low, double high);
+  /// The same of floats in [-1, 1), of small integers.
+  ValueId in(Dims dims);
+  ValueId weight(Dims dims) { return builder.weight(dtype, std::move(dims)); }
+  ValueId weight(Dims dims, double low, double high) {
     return builder.weight(dtype, std::move(dims), low, high);
   }
   /// Indices in [0, bound).

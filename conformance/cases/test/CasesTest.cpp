@@ -9,11 +9,22 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 
 namespace backplane::conformance {
 namespace {
+
+/// Whether some elements of a weight differ; few may be the same.
+static bool varies(const Weight &weight) {
+  std::span<const uint8_t> bytes = weight.data;
+  constexpr size_t few = 16;
+  return weight.type.elementCount().constant().value_or(0) < int64_t(few) ||
+         std::adjacent_find(bytes.begin(), bytes.end(),
+                            std::not_equal_to<>()) != bytes.end();
+}
 
 TEST(Cases, IdsAreUniqueAndGraphsVerify) {
   std::set<std::string> ids;
@@ -26,6 +37,8 @@ TEST(Cases, IdsAreUniqueAndGraphsVerify) {
     EXPECT_TRUE(status.ok()) << unit.id << ": " << status.message();
     EXPECT_EQ(unit.rules.size(), unit.graph.inputs.size()) << unit.id;
     EXPECT_FALSE(unit.tags.empty()) << unit.id;
+    for (const auto &[id, weight] : unit.weights.all())
+      EXPECT_TRUE(varies(weight)) << unit.id;
     for (const std::string &tag : unit.tags)
       EXPECT_TRUE(isTag(tag)) << unit.id << ": " << tag;
     for (const Case &testCase : unit.cases) {
