@@ -51,6 +51,7 @@ scf::ForOp interleave(scf::ForOp loop) {
   Value low = loop.getLowerBound(), step = loop.getStep();
   Value both = arith::AddIOp::create(b, step, step);
   Value size = arith::SubIOp::create(b, loop.getUpperBound(), low);
+  size = arith::MaxSIOp::create(b, size, arith::ConstantIndexOp::create(b, 0));
   // Less than two steps.
   Value rest = arith::RemUIOp::create(b, size, both);
   Value isPair =

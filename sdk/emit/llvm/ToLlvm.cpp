@@ -59,9 +59,8 @@ struct KnownStoresPass : PassWrapper<KnownStoresPass, OperationPass<ModuleOp>> {
   void runOnOperation() override { storeKnownLanes(getOperation()); }
 };
 
-struct KeepLongLoopsPass
-    : PassWrapper<KeepLongLoopsPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(KeepLongLoopsPass)
+struct KeepLoopsPass : PassWrapper<KeepLoopsPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(KeepLoopsPass)
   void getDependentDialects(DialectRegistry &registry) const override {
     registry.insert<LLVM::LLVMDialect>();
   }
@@ -84,7 +83,7 @@ void buildToLlvm(OpPassManager &manager, bool fewRegisters) {
   manager.addPass(std::make_unique<KnownStoresPass>());
   manager.addPass(createCSEPass());
   manager.addPass(createConvertVectorToSCFPass());
-  manager.addPass(std::make_unique<KeepLongLoopsPass>());
+  manager.addPass(std::make_unique<KeepLoopsPass>());
   if (fewRegisters)
     manager.addPass(std::make_unique<ShortenWaitsPass>());
   manager.addPass(createSCFToControlFlowPass());
