@@ -88,14 +88,17 @@ ValueId CaseBuilder::weight(DType dtype, Dims dims, double low, double high) {
               {"dims", std::move(dims)}});
 }
 
-ValueId CaseBuilder::weight(DType dtype, Dims dims) {
+NumberRange smallNumbers(DType dtype) {
   if (isFloat(dtype))
-    return weight(dtype, std::move(dims), -1, 1);
-  if (dtype == DType::I8)
-    return weight(dtype, std::move(dims), -128, 128);
-  if (dtype == DType::U8)
-    return weight(dtype, std::move(dims), 0, 256);
-  return weight(dtype, std::move(dims), isSignedInteger(dtype) ? -7 : 0, 8);
+    return {-1, 1};
+  return {isSignedInteger(dtype) ? -7 : 0, 8};
+}
+
+ValueId CaseBuilder::weight(DType dtype, Dims dims) {
+  NumberRange range = dtype == DType::I8   ? NumberRange{-128, 128}
+                      : dtype == DType::U8 ? NumberRange{0, 256}
+                                           : smallNumbers(dtype);
+  return weight(dtype, std::move(dims), range.first, range.second);
 }
 
 void CaseBuilder::output(ValueId value) {

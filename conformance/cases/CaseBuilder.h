@@ -14,6 +14,12 @@ struct Sink {
   std::function<void(Unit)> put;
 };
 
+/// From the first number to below the second one.
+using NumberRange = std::pair<double, double>;
+/// Numbers that are not all 0, and small: floats in [-1, 1), integers from -7
+/// or 0 to 7.
+NumberRange smallNumbers(DType dtype);
+
 /// The parts of a unit, in the order in which they are added. A graph that is
 /// refused leaves the unit without outputs, which CasesTest finds.
 class CaseBuilder {

@@ -28,9 +28,8 @@ ValueId Sketch::in(Dims dims, double low, double high) {
 }
 
 ValueId Sketch::in(Dims dims) {
-  if (isFloat(dtype))
-    return in(std::move(dims), -1, 1);
-  return in(std::move(dims), isSignedInteger(dtype) ? -7 : 0, 8);
+  auto [low, high] = smallNumbers(dtype);
+  return in(std::move(dims), low, high);
 }
 
 ValueId Sketch::indices(DType indexType, Dims dims, Dim bound) {

@@ -36,7 +36,8 @@ bool isExpanded(Type type) {
 
 using Function = Value (*)(MathBuilder &, Value);
 
-template <typename Op, Function function>
+/// `ofNotPositive`: where the operand is marked as that.
+template <typename Op, Function function, Function ofNotPositive = function>
 struct ExpandUnary : OpRewritePattern<Op> {
   ExpandUnary(MLIRContext *context, bool scales)
       : OpRewritePattern<Op>(context), scales(scales) {}
@@ -47,25 +48,7 @@ struct ExpandUnary : OpRewritePattern<Op> {
       return failure();
     ImplicitLocOpBuilder builder(op.getLoc(), rewriter);
     MathBuilder m(builder, op.getType(), scales);
-    rewriter.replaceOp(op, function(m, op.getOperand()));
-    return success();
-  }
-
-  bool scales;
-};
-
-struct ExpandExp : OpRewritePattern<math::ExpOp> {
-  ExpandExp(MLIRContext *context, bool scales)
-      : OpRewritePattern(context), scales(scales) {}
-
-  LogicalResult matchAndRewrite(math::ExpOp op,
-                                PatternRewriter &rewriter) const override {
-    if (!isExpanded(op.getType()))
-      return failure();
-    ImplicitLocOpBuilder builder(op.getLoc(), rewriter);
-    MathBuilder m(builder, op.getType(), scales);
-    Function expand =
-        op->hasAttr(notPositiveMark) ? expOfNotPositive : expandExp;
+    Function expand = op->hasAttr(notPositiveMark) ? ofNotPositive : function;
     rewriter.replaceOp(op, expand(m, op.getOperand()));
     return success();
   }
@@ -155,7 +138,8 @@ template <typename... Op> void addWidening(RewritePatternSet &patterns) {
 }
 
 void addExpansions(RewritePatternSet &patterns, bool scales) {
-  patterns.add<ExpandExp, ExpandUnary<math::ExpM1Op, expandExpM1>,
+  patterns.add<ExpandUnary<math::ExpOp, expandExp, expOfNotPositive>,
+               ExpandUnary<math::ExpM1Op, expandExpM1>,
                ExpandUnary<math::TanhOp, expandTanh>,
                ExpandUnary<math::LogOp, expandLog>,
                ExpandUnary<math::Log1pOp, expandLog1p>,

@@ -7,8 +7,8 @@ in one run, and what counts is the ratio of the best peer's best time to Backpla
 above 1, Backplane is faster. Only ratios of one run say something; a machine that
 does something else spoils them. Results are compared with ONNX Runtime's loosely
 (the conformance suite judges them); where they differ, ONNX's own evaluator says who
-is wrong, and times of wrong results do not count. Peers are called from Python, which costs a call
-some microseconds: the class `small` measures it too.
+is wrong, and times of wrong results do not count. Peers are called from Python, which
+costs a call some microseconds: the class `small` measures it too.
 """
 import argparse
 import importlib.util

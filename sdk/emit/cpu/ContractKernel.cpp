@@ -356,7 +356,8 @@ void MicroKernel::multiplyWindows(const PixelPanel &panel, Value countK,
 }
 
 /// Adds the products with a row of the window, whose first one is number `k`
-/// and has its pixels at `start`. Short rows are written out.
+/// and has its pixels at `start`. Short rows are written out, but of sums of
+/// integers by pairs: LLVM would add up the products of a row first.
 MicroKernel::Sums MicroKernel::addRow(const PixelPanel &panel, Value k,
                                       Value start, ValueRange sums,
                                       Product product) {

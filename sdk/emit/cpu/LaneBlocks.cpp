@@ -114,8 +114,10 @@ void LaneEmitter::forColumns(int64_t room,
                              function_ref<void(ArrayRef<Lanes>)> body) {
   std::optional<int64_t> size = getConstantIntValue(bounds[loop]);
   int64_t vectors = std::min<int64_t>(room, 4);
-  if (!size || width.scalable)
-    return void(forLanes(vectors, body));
+  if (!size || width.scalable) {
+    forLanes(vectors, body);
+    return;
+  }
   auto block = [&](Value start, int64_t elements) {
     SmallVector<Lanes> columns;
     for (int64_t done = 0; done < elements; done += width.count) {

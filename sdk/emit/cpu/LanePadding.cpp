@@ -132,6 +132,17 @@ struct WindowIndex {
     }
     return cast<AffineConstantExpr>(expr.replaceDims(positions)).getValue();
   }
+  /// Whether elements from `from` behind the first one of iteration `first` to
+  /// `to` behind the last one of iteration `last` are known to be no padding.
+  bool isInside(const Padding &padding, unsigned axis, int64_t first,
+                int64_t last, int64_t from = 0, int64_t to = 0) {
+    AffineExpr expr =
+        op.getMatchingIndexingMap(&op->getOpOperand(padding.operand))
+            .getResult(axis);
+    int64_t low = padding.low[axis];
+    return isKnown(expr) && at(expr, first, false) + from >= low &&
+           at(expr, last, true) + to < low + padding.size[axis];
+  }
 };
 
 } // namespace
@@ -141,15 +152,11 @@ bool meetsNoPadding(linalg::GenericOp op, ArrayRef<Padding> paddings,
                     int64_t last) {
   WindowIndex index{op, number};
   return llvm::all_of(paddings, [&](const Padding &padding) {
-    AffineMap map =
-        op.getMatchingIndexingMap(&op->getOpOperand(padding.operand));
-    for (auto [axis, expr] : llvm::enumerate(map.getResults())) {
-      bool ofLanes = axis + 1 == map.getNumResults();
-      if (!padding.isPadded(unsigned(axis)) || ofLanes != (number == lanes))
-        continue;
-      int64_t low = padding.low[axis], end = low + padding.size[axis];
-      if (!index.isKnown(expr) || index.at(expr, first, false) < low ||
-          index.at(expr, last, true) >= end)
+    auto rank = unsigned(padding.size.size());
+    for (unsigned axis = 0; axis < rank; ++axis) {
+      bool ofLanes = axis + 1 == rank;
+      if (padding.isPadded(axis) && ofLanes == (number == lanes) &&
+          !index.isInside(padding, axis, first, last))
         return false;
     }
     return true;
@@ -158,14 +165,9 @@ bool meetsNoPadding(linalg::GenericOp op, ArrayRef<Padding> paddings,
 
 bool liesInRow(linalg::GenericOp op, const Padding &padding, unsigned lanes,
                const RowPart &part) {
-  WindowIndex index{op, lanes};
-  AffineMap map = op.getMatchingIndexingMap(&op->getOpOperand(padding.operand));
-  unsigned axis = map.getNumResults() - 1;
-  AffineExpr expr = map.getResult(axis);
-  return index.isKnown(expr) &&
-         index.at(expr, part.start, false) + part.offset >= padding.low[axis] &&
-         index.at(expr, part.start, true) + part.offset + part.count <=
-             padding.low[axis] + padding.size[axis];
+  return WindowIndex{op, lanes}.isInside(
+      padding, unsigned(padding.size.size()) - 1, part.start, part.start,
+      part.offset, part.offset + part.count - 1);
 }
 
 } // namespace backplane

@@ -31,6 +31,15 @@ struct Search {
   bool last = false; ///< of several equal elements
 
   bool isFloat() const { return isa<FloatType>(element.getType()); }
+  /// What the extreme is of two elements.
+  vector::CombiningKind kind() const {
+    using Kind = vector::CombiningKind;
+    if (isFloat())
+      return lowest ? Kind::MINIMUMF : Kind::MAXIMUMF;
+    if (isUnsigned)
+      return lowest ? Kind::MINUI : Kind::MAXUI;
+    return lowest ? Kind::MINSI : Kind::MAXSI;
+  }
 };
 
 /// The comparison of `better` in a search, of an element with the best.
@@ -129,12 +138,13 @@ public:
     Value x = op.getDpsInputs()[0], best = op.getDpsInits()[0],
           index = op.getDpsInits()[1];
     reduce({x}, best, [&](ImplicitLocOpBuilder &b, ValueRange args) {
-      return better(b, args.back(), element(args));
+      return vector::makeArithReduction(b, b.getLoc(), search.kind(),
+                                        args.back(), element(b, args));
     });
     if (!search.last)
       linalg::FillOp::create(builder, constant(builder, kNone), index);
     reduce({x, best}, index, [&](ImplicitLocOpBuilder &b, ValueRange args) {
-      return found(b, element(args), args[1], args.back());
+      return found(b, element(b, args), args[1], args.back());
     });
     if (!search.last && mayBeEmpty())
       replaceNone(index);
@@ -154,30 +164,17 @@ private:
         builder, inputs, init, used, search.op.getIteratorTypesArray(),
         [&](OpBuilder &inner, Location loc, ValueRange args) {
           ImplicitLocOpBuilder b(loc, inner);
-          bodyBuilder = &inner;
           linalg::YieldOp::create(b, body(b, args));
         });
   }
 
   /// A copy of what computes the element of a row.
-  Value element(ValueRange args) {
+  Value element(ImplicitLocOpBuilder &b, ValueRange args) {
     IRMapping map;
     map.map(search.op.getBody()->getArgument(0), args[0]);
     for (Operation *op : ops)
-      bodyBuilder->clone(*op, map);
+      b.clone(*op, map);
     return map.lookupOrDefault(search.element);
-  }
-
-  Value better(ImplicitLocOpBuilder &b, Value best, Value next) {
-    if (search.isFloat())
-      return search.lowest
-                 ? arith::MinimumFOp::create(b, best, next)
-                 : arith::MaximumFOp::create(b, best, next).getResult();
-    if (search.isUnsigned)
-      return search.lowest ? arith::MinUIOp::create(b, best, next).getResult()
-                           : arith::MaxUIOp::create(b, best, next).getResult();
-    return search.lowest ? arith::MinSIOp::create(b, best, next).getResult()
-                         : arith::MaxSIOp::create(b, best, next).getResult();
   }
 
   /// The index so far, or that of this element where it is the best. A best
@@ -226,7 +223,6 @@ private:
   }
 
   ImplicitLocOpBuilder builder;
-  OpBuilder *bodyBuilder = nullptr;
   Search &search;
   ArrayRef<Operation *> ops;
 };

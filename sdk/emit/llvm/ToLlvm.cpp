@@ -53,39 +53,27 @@ struct ExpandDivisionsPass
   }
 };
 
-/// Here, as masks are constants once sizes are folded.
-struct KnownStoresPass : PassWrapper<KnownStoresPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(KnownStoresPass)
-  void runOnOperation() override { storeKnownLanes(getOperation()); }
-};
-
-struct KeepLoopsPass : PassWrapper<KeepLoopsPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(KeepLoopsPass)
+/// Calls a function that needs LLVM's dialect at most.
+template <void (*function)(ModuleOp)>
+struct CallPass : PassWrapper<CallPass<function>, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CallPass)
   void getDependentDialects(DialectRegistry &registry) const override {
     registry.insert<LLVM::LLVMDialect>();
   }
-  void runOnOperation() override { keepLoops(getOperation()); }
-};
-
-struct ShortenWaitsPass
-    : PassWrapper<ShortenWaitsPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ShortenWaitsPass)
-  void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<LLVM::LLVMDialect>();
-  }
-  void runOnOperation() override { shortenWaits(getOperation()); }
+  void runOnOperation() override { function(this->getOperation()); }
 };
 
 void buildToLlvm(OpPassManager &manager, bool fewRegisters) {
   manager.addPass(createConvertLinalgToLoopsPass());
   manager.addPass(createLoopInvariantCodeMotionPass());
   manager.addPass(createCanonicalizerPass());
-  manager.addPass(std::make_unique<KnownStoresPass>());
+  // Here, as masks are constants once sizes are folded.
+  manager.addPass(std::make_unique<CallPass<storeKnownLanes>>());
   manager.addPass(createCSEPass());
   manager.addPass(createConvertVectorToSCFPass());
-  manager.addPass(std::make_unique<KeepLoopsPass>());
+  manager.addPass(std::make_unique<CallPass<keepLoops>>());
   if (fewRegisters)
-    manager.addPass(std::make_unique<ShortenWaitsPass>());
+    manager.addPass(std::make_unique<CallPass<shortenWaits>>());
   manager.addPass(createSCFToControlFlowPass());
   manager.addPass(memref::createExpandStridedMetadataPass());
   manager.addPass(createLowerAffinePass());

@@ -115,9 +115,10 @@ class Suite:
         self.check("both are right", judged(right, right) == ("", ""))
         odd = right.copy()
         odd.flat[0], odd.flat[1] = numpy.inf, numpy.nan
-        self.check("what is no number is the same", backplane.difference([name], [odd], [odd], "a") == "")
-        self.check("an infinity is missed", "infinities" in
-                   backplane.difference([name], [odd], [right], "a"))
+        self.check("what is no number is the same",
+                   backplane.difference([name], [odd], [odd], "a") == "")
+        self.check("an infinity is missed",
+                   "infinities" in backplane.difference([name], [odd], [right], "a"))
         own, peer = judged(right + 1, right)
         self.check("the peer is wrong", not own and "evaluator" in peer, (own, peer))
         own, peer = judged(right, right + 1)
