@@ -38,6 +38,12 @@ def run(command, **keywords):
                           stderr=subprocess.STDOUT, **keywords)
 
 
+def processor_seconds():
+    """Of all processes that were started here and have ended."""
+    times = os.times()
+    return times.children_user + times.children_system
+
+
 def single(name, command):
     """One command that is one test."""
     result = run(command)
@@ -278,12 +284,13 @@ def main():
         suite, budget = SUITES[name]
         limit = "" if options.all else f" of {budget}"
         print(f"== {name}", flush=True)
-        start = time.monotonic()
+        start, cores = time.monotonic(), processor_seconds()
         counts = suite(options)
         total.add(counts)
-        print(f"   {counts.passed} passed, {counts.failed} failed, "
-              f"{counts.skipped} skipped in {time.monotonic() - start:.0f}{limit} s",
-              flush=True)
+        seconds = time.monotonic() - start
+        cores = (processor_seconds() - cores) / max(seconds, 0.1)
+        print(f"   {counts.passed} passed, {counts.failed} failed, {counts.skipped} "
+              f"skipped in {seconds:.0f}{limit} s, on {cores:.1f} cores", flush=True)
     print(f"{total.passed} passed, {total.failed} failed, {total.skipped} skipped")
     return 1 if total.failed else 0
 
