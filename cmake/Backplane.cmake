@@ -56,22 +56,23 @@ if(BP_SANITIZE)
   target_link_options(bp_options INTERFACE -fsanitize=${BP_SANITIZE})
 endif()
 
-# What a sanitizer adds to the code of the tests themselves takes twice as long to
-# optimise as to compile, and they compute little: it is the libraries that do.
-set(BP_TEST_OPTIONS "")
-if(BP_SANITIZE)
-  set(BP_TEST_OPTIONS -O0)
-endif()
+# Tests take twice as long to optimise as to compile, with a sanitizer even longer,
+# and they compute little: it is the libraries that do.
+set(BP_TEST_OPTIONS -O0)
 include(BackplanePch)
 
 # In the tree the headers come with the options of the tree.
 add_library(backplane::headers ALIAS bp_options)
 include(BackplanePlugin)
 
-# bp_add_library(NAME [SHARED] SOURCES … [DEPENDS …] [PRIVATE …])
-# A library of LLVM-free code; static unless SHARED. DEPENDS are public.
+# bp_add_library(NAME [SHARED] [PCH HEADER] SOURCES … [DEPENDS …] [PRIVATE …])
+# A library of LLVM-free code; static unless SHARED. DEPENDS are public. PCH: a name
+# of bp_add_pch, else that of standard headers.
 function(bp_add_library name)
-  cmake_parse_arguments(ARG "SHARED" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "SHARED" "PCH" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
+  if(NOT ARG_PCH)
+    set(ARG_PCH bp_pch)
+  endif()
   if(ARG_SHARED)
     add_library(${name} SHARED ${ARG_SOURCES})
   else()
@@ -79,7 +80,7 @@ function(bp_add_library name)
   endif()
   target_link_libraries(${name} PUBLIC bp_options ${ARG_DEPENDS}
     PRIVATE ${ARG_PRIVATE})
-  bp_use_pch(bp_pch ${ARG_SOURCES})
+  bp_use_pch(${ARG_PCH} ${ARG_SOURCES})
 endfunction()
 
 # bp_without_exceptions(NAME): code of which nothing throws.

@@ -11,11 +11,17 @@ function(bp_add_pch name header)
   add_library(${name} STATIC "${PROJECT_SOURCE_DIR}/cmake/Pch.cpp")
   target_precompile_headers(${name} PRIVATE "${PROJECT_SOURCE_DIR}/cmake/${header}")
   target_compile_options(${name} PRIVATE ${ARGN} -Xclang -fno-pch-timestamp)
-  # The result holds the names of its folder; ccache takes this sum in its place.
-  # The compiler, whose package has the headers of LLVM, and the options are part of
-  # its keys anyway.
-  file(SHA256 "${PROJECT_SOURCE_DIR}/cmake/${header}" sum)
-  file(WRITE "${PROJECT_BINARY_DIR}/CMakeFiles/${name}.dir/cmake_pch.hxx.pch.sum" "${sum}")
+  # The result holds the names of its folder; ccache takes this sum of what it is
+  # made of in its place.
+  set(pch "${PROJECT_BINARY_DIR}/CMakeFiles/${name}.dir/cmake_pch.hxx.pch")
+  set(folders "$<TARGET_PROPERTY:${name},INCLUDE_DIRECTORIES>")
+  add_custom_command(OUTPUT "${pch}.sum"
+    COMMAND "${CMAKE_CXX_COMPILER}" -x c++ -std=c++20 -E -P
+      "-I$<JOIN:${folders},;-I>" -o "${pch}.text" "${PROJECT_SOURCE_DIR}/cmake/${header}"
+    COMMAND sha256sum < "${pch}.text" > "${pch}.sum"
+    COMMAND "${CMAKE_COMMAND}" -E rm "${pch}.text"
+    DEPENDS "${pch}" COMMENT "Sum of ${header}" COMMAND_EXPAND_LISTS VERBATIM)
+  add_custom_target(${name}_sum DEPENDS "${pch}.sum")
 endfunction()
 
 # bp_use_pch(NAME FILE… [OPTIONS …])
@@ -35,7 +41,7 @@ function(bp_use_pch name)
     set(is_used "$<NOT:$<BOOL:$<TARGET_PROPERTY:BP_NO_PCH>>>")
     list(APPEND options "$<${is_used}:-include-pch;${header}>")
     set_property(SOURCE ${files} APPEND PROPERTY OBJECT_DEPENDS
-      "${PROJECT_BINARY_DIR}/${header}")
+      "${PROJECT_BINARY_DIR}/${header}" "${PROJECT_BINARY_DIR}/${header}.sum")
   endif()
   if(files)
     set_property(SOURCE ${files} PROPERTY COMPILE_OPTIONS "${options}")
@@ -52,6 +58,11 @@ endforeach()
 foreach(name bp_pch bp_pch_Os bp_pch_Oz)
   target_link_libraries(${name} PRIVATE bp_options)
 endforeach()
+if(BP_IMPORT)
+  bp_add_pch(bp_import_pch ImportPch.h)
+  target_link_libraries(bp_import_pch PRIVATE bp_options)
+  target_include_directories(bp_import_pch SYSTEM PRIVATE "${PROJECT_BINARY_DIR}/sdk/import")
+endif()
 if(BP_TESTS)
   bp_add_pch(bp_test_pch TestPch.h -fPIE ${BP_TEST_OPTIONS})
   target_link_libraries(bp_test_pch PRIVATE bp_options GTest::gtest)

@@ -43,7 +43,7 @@ bool isWithin(Operation *root, Operation *op) {
 }
 
 /// Whether a value is defined in `root`.
-bool isDefinedIn(Operation *root, Value value) {
+bool isDefinedIn(Operation *root, mlir::Value value) {
   Block *block = value.getParentBlock();
   return block && isWithin(root, block->getParentOp());
 }
@@ -51,7 +51,7 @@ bool isDefinedIn(Operation *root, Value value) {
 std::string nameOf(Operation *op) { return op->getName().getStringRef().str(); }
 
 /// What is wrong with who uses a value of `op`; empty: nothing.
-std::string foreignUser(Operation *root, Operation *op, Value value) {
+std::string foreignUser(Operation *root, Operation *op, mlir::Value value) {
   for (Operation *user : value.getUsers())
     if (!isWithin(root, user))
       return "leaves a value of " + nameOf(op) + " to " + nameOf(user) +
@@ -63,7 +63,7 @@ std::string foreignUser(Operation *root, Operation *op, Value value) {
 /// blocks that define values, and takes it for given that there are any.
 std::string danglingOf(Operation *root, Operation *op) {
   std::string found;
-  auto look = [&](Value value) {
+  auto look = [&](mlir::Value value) {
     if (found.empty())
       found = foreignUser(root, op, value);
   };
@@ -73,7 +73,7 @@ std::string danglingOf(Operation *root, Operation *op) {
   if (op == root)
     return found;
   llvm::for_each(op->getResults(), look);
-  for (Value operand : op->getOperands())
+  for (mlir::Value operand : op->getOperands())
     if (found.empty() && !isDefinedIn(root, operand))
       found = "leaves " + nameOf(op) + " with an operand that is not in the IR";
   return found;
