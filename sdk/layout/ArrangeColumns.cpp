@@ -2,7 +2,9 @@
 //
 // Weights of products are put in blocks of columns, as [columns / 16, inner,
 // 16]: a kernel that computes some columns then reads memory from its start to
-// its end, however the weight lay, and copies nothing.
+// its end, however the weight lay, and copies nothing. Of bytes some of the
+// inner ones are neighbours, as [columns / 16, inner / 4, 16, 4]: an
+// instruction multiplies those at once.
 #include "sdk/dialect/Attributes.h"
 #include "sdk/layout/BlockedWeight.h"
 
@@ -73,27 +75,51 @@ static void addColumns(MatmulOp op, int64_t columns) {
   op.getResult().replaceAllUsesExcept(slice, slice);
 }
 
+/// Inner elements of a column that are neighbours; 1: none are.
+static int64_t innerAtOnce(MatmulOp op, int64_t columns,
+                           const LayoutOptions &device) {
+  Dim inner = dimsOf(op.getB().getType())[op.getTransposeB() ? 1 : 0];
+  int64_t atOnce = bytesAtOnce(op.getA(), op.getB(), device);
+  int64_t size = inner.constant().value_or(0);
+  return columns > kBlock && size > atOnce && size % atOnce == 0 ? atOnce : 1;
+}
+
+/// A weight of so many columns, of which some inner elements are neighbours.
+static BlockedLayout layoutOf(Dim inner, int64_t columns, int64_t atOnce,
+                              bool isTransposed) {
+  BlockedLayout layout{.whole = {inner, Dim(columns)}};
+  backplane::Dims ofColumns = {Dim(columns / kBlock), Dim(kBlock)};
+  backplane::Dims ofInner = {inner};
+  if (atOnce > 1)
+    ofInner = {Dim(*inner.constant() / atOnce), Dim(atOnce)};
+  auto first = isTransposed ? ofColumns : ofInner;
+  auto last = isTransposed ? ofInner : ofColumns;
+  layout.split = first;
+  llvm::append_range(layout.split, last);
+  int64_t block = isTransposed ? 0 : int64_t(ofInner.size());
+  int64_t row = isTransposed ? int64_t(ofColumns.size()) : 0;
+  layout.order = {block, row, block + 1};
+  layout.view = {1, 0, 2};
+  if (atOnce > 1) {
+    layout.order.push_back(row + 1);
+    layout.view = {1, 3, 0, 2};
+  }
+  return layout;
+}
+
 static LogicalResult arrange(MatmulOp op, const LayoutOptions &device,
                              backplane::WeightPool &pool) {
-  backplane::Dims stored = dimsOf(op.getB().getType());
   bool isTransposed = op.getTransposeB();
-  Dim inner = stored[isTransposed ? 1 : 0];
-  int64_t before = *stored[isTransposed ? 0 : 1].constant();
+  Dim inner = dimsOf(op.getB().getType())[isTransposed ? 1 : 0];
+  int64_t before = *dimsOf(op.getType()).back().constant();
   auto columns = int64_t(llvm::alignTo(uint64_t(before), kBlock));
-  Dim blocks(columns / kBlock);
-  BlockedLayout layout{.view = {1, 0, 2}, .whole = {inner, Dim(columns)}};
+  BlockedLayout layout =
+      layoutOf(inner, columns, innerAtOnce(op, columns, device), isTransposed);
   if (columns != before) {
     layout.padded = layout.whole;
     if (isTransposed)
       std::swap(layout.padded[0], layout.padded[1]);
     addColumns(op, columns);
-  }
-  if (isTransposed) {
-    layout.split = {blocks, Dim(kBlock), inner};
-    layout.order = {0, 2, 1};
-  } else {
-    layout.split = {inner, blocks, Dim(kBlock)};
-    layout.order = {1, 0, 2};
   }
   op.setTransposeB(false);
   return storeInBlocks(op.getBMutable(), layout, device, pool);

@@ -19,10 +19,6 @@ using namespace bp;
 /// Outputs of a block, which are rows of a kernel, and of one for few pixels,
 /// which are its lanes.
 static constexpr int64_t kBlock = 8, kLaneBlock = 16;
-/// Inputs that are neighbours in a weight of bytes, which are multiplied as
-/// they are or as 16 bits.
-static constexpr int64_t kInputs = 4, kPairs = 2;
-
 /// Whether the result has several pixels, as far as is known: one is a product
 /// with a vector, which reads rows of the weight.
 static bool hasPixels(ConvOp op) {
@@ -78,23 +74,6 @@ static bool isInLanes(ConvOp op) {
          dimsOf(op.getType())[1].constant().value_or(1) % kLaneBlock == 0;
 }
 
-/// Inputs that an instruction multiplies at once; 1: none does.
-static int64_t inputsAtOnce(ConvOp op, const LayoutOptions &device) {
-  auto elementOf = [](Value factor) {
-    auto widening = factor.getDefiningOp<CastOp>();
-    return isByteWidening(widening)
-               ? getElementTypeOrSelf(widening.getX().getType())
-               : Type();
-  };
-  Type x = elementOf(op.getX()), w = elementOf(op.getW());
-  if (!x || !w)
-    return 1;
-  bool mixed = x.isUnsignedInteger() && !w.isUnsignedInteger();
-  if (mixed && (device.fusion & BP_FUSE_MIXED_SIGNS))
-    return kInputs;
-  return device.fusion & BP_FUSE_BYTE_PAIRS ? kPairs : 1;
-}
-
 /// Inputs that are neighbours in a weight of bytes; 1: none are. An image whose
 /// pixels are read in order is packed as quickly as it is, and one whose size
 /// is not known is not copied.
@@ -103,7 +82,8 @@ static int64_t inputsOf(ConvOp op, const LayoutOptions &device) {
   auto several = [](int64_t size) { return size > 1; };
   bool inOrder = !llvm::any_of(type.getShape().drop_front(2), several) &&
                  !llvm::any_of(op.getStrides(), several);
-  int64_t inputs = type.getDimSize(1), atOnce = inputsAtOnce(op, device);
+  int64_t inputs = type.getDimSize(1);
+  int64_t atOnce = bytesAtOnce(op.getX(), op.getW(), device);
   bool areSome = inputs > 0 && inputs % atOnce == 0;
   auto image = cast<RankedTensorType>(op.getX().getType());
   bool isKnown = !ShapedType::isDynamicShape(image.getShape().drop_front(2));

@@ -4,6 +4,8 @@
 #include "sdk/dialect/Attributes.h"
 #include "sdk/layout/AddWeight.h"
 
+#include "backplane/compiler.h"
+
 #include "mlir/IR/IRMapping.h"
 
 #include <cstring>
@@ -105,6 +107,23 @@ bool bp::isKnown(WeightOp weight, const backplane::WeightPool &pool) {
   const backplane::Weight *known =
       weight ? pool.find(std::string_view(weight.getId())) : nullptr;
   return known && !known->data.empty();
+}
+
+int64_t bp::bytesAtOnce(Value left, Value right, const LayoutOptions &device) {
+  constexpr int64_t bytes = 4, pairs = 2; // as they are, as 16 bits
+  auto elementOf = [](Value factor) {
+    auto widening = factor.getDefiningOp<CastOp>();
+    return isByteWidening(widening)
+               ? getElementTypeOrSelf(widening.getX().getType())
+               : Type();
+  };
+  Type a = elementOf(left), b = elementOf(right);
+  if (!a || !b)
+    return 1;
+  bool mixed = a.isUnsignedInteger() && !b.isUnsignedInteger();
+  if (mixed && (device.fusion & BP_FUSE_MIXED_SIGNS))
+    return bytes;
+  return device.fusion & BP_FUSE_BYTE_PAIRS ? pairs : 1;
 }
 
 /// A matrix of elements of so many bytes with zeros behind its rows and

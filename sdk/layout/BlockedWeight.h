@@ -32,6 +32,11 @@ WeightOp storedWeight(mlir::Value value);
 /// Whether the bytes of the weight are known.
 bool isKnown(WeightOp weight, const backplane::WeightPool &pool);
 
+/// How many elements of the sum over two factors that are widened from bytes an
+/// instruction of the device multiplies at once; 1: none does.
+int64_t bytesAtOnce(mlir::Value left, mlir::Value right,
+                    const LayoutOptions &device);
+
 /// Has `operand`, of a known weight, read it in blocks. These are bytes
 /// that are added to the pool, and the weight goes where nobody else reads it;
 /// for a device that keeps weights they are computed from it by an op that

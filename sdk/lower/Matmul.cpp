@@ -46,11 +46,11 @@ Value zeros(Lowering &lowering, const Sizes &sizes, const Element &element) {
       cast<TypedAttr>(lowering.builder.getZeroAttr(element.compute)));
 }
 
-/// The last loop adds up.
+/// The last `sums` loops add up.
 Value contract(Lowering &lowering, ArrayRef<Value> inputs, Value start,
-               ArrayRef<AffineMap> maps, const Element &operands) {
+               ArrayRef<AffineMap> maps, size_t sums, const Element &operands) {
   Iterators iterators(maps.front().getNumDims(), utils::IteratorType::parallel);
-  iterators.back() = utils::IteratorType::reduction;
+  std::fill_n(iterators.rbegin(), sums, utils::IteratorType::reduction);
   auto body = [&](ImplicitLocOpBuilder &inner, ValueRange args) {
     return SmallVector<Value>{multiplyAdd(inner, load(inner, args[0], operands),
                                           load(inner, args[1], operands),
@@ -84,17 +84,18 @@ std::pair<Value, AffineMap> operand(Lowering &lowering, Value value,
   return {view.base, view.map.compose(map)};
 }
 
-/// What B is a reshape of that does no more than to join blocks of columns, or
-/// null.
+/// What B is a reshape of that does no more than to join blocks of columns, and
+/// of inner elements or not, or null.
 Value columnBlocks(MatmulOp op) {
   auto reshape = op.getB().getDefiningOp<ReshapeOp>();
   if (!reshape || op.getTransposeA() || op.getTransposeB())
     return {};
-  std::vector<backplane::Dim> split = dimsOf(reshape.getX().getType());
-  std::vector<backplane::Dim> whole = dimsOf(op.getB().getType());
+  backplane::Dims split = dimsOf(reshape.getX().getType());
+  auto parts = joinedAxes(split, dimsOf(op.getB().getType()));
   const backplane::Dim one(1);
-  bool joins = whole.size() == 2 && split.size() == 3 && split[0] == whole[0] &&
-               split[1] != one && split[2] != one;
+  bool joins = parts && parts->size() == 2 && parts->back() == 2 &&
+               parts->front() <= 2 && !llvm::is_contained(split, one) &&
+               split[parts->front() - 1].constant();
   return joins ? reshape.getX() : Value();
 }
 
@@ -102,20 +103,25 @@ Value columnBlocks(MatmulOp op) {
 Value multiplyBlocks(Lowering &lowering, MatmulOp op, Value blocks) {
   std::vector<backplane::Dim> whole = dimsOf(op.getType()), split = whole;
   std::vector<backplane::Dim> ofB = dimsOf(blocks.getType());
-  split.back() = ofB[1];
-  split.push_back(ofB[2]);
+  size_t parts = ofB.size() - 2; // of the inner axis
+  split.back() = ofB[parts];
+  split.push_back(ofB[parts + 1]);
   LoopNest nest{op.getContext(), {}};
   Exprs rows = nest.parallels(whole.size() - 1);
-  AffineExpr block = nest.parallel(), column = nest.parallel(),
-             inner = nest.reduction();
+  AffineExpr block = nest.parallel(), column = nest.parallel();
+  Exprs inners = nest.reductions(parts);
+  AffineExpr inner = inners.front();
+  if (parts > 1)
+    inner = inner * *ofB[1].constant() + inners.back();
   auto [a, mapA] =
       operand(lowering, op.getA(), nest.map(joined({rows, {inner}})));
-  auto [b, mapB] = operand(lowering, blocks, nest.map({inner, block, column}));
+  auto [b, mapB] =
+      operand(lowering, blocks, nest.map(joined({inners, {block, column}})));
   Sizes sizes = lowering.sizes(DimsAttr::get(op.getContext(), split));
   Value start = zeros(lowering, sizes, elementOf(op.getType()));
   Maps maps{mapA, mapB, nest.map(joined({rows, {block, column}}))};
-  Value product =
-      contract(lowering, {a, b}, start, maps, elementOf(op.getA().getType()));
+  Value product = contract(lowering, {a, b}, start, maps, parts,
+                           elementOf(op.getA().getType()));
   return reshaped(lowering, product, split, whole);
 }
 
@@ -141,8 +147,8 @@ LogicalResult lower::lowerMatmul(Lowering &lowering, MatmulOp op) {
   else if (isBatched(maps))
     product = named<linalg::BatchMatmulOp>(lowering, inputs, start, maps);
   else
-    product =
-        contract(lowering, inputs, start, maps, elementOf(op.getA().getType()));
+    product = contract(lowering, inputs, start, maps, 1,
+                       elementOf(op.getA().getType()));
   lowering.setComputed(op.getResult(), product);
   return success();
 }

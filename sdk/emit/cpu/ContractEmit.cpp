@@ -74,10 +74,8 @@ static ContractShape readShape(Contraction &c, const VnniPlan &vnni,
   shape.registers = machine.registers;
   shape.cacheBytes = machine.cacheBytes;
   shape.gathersB = !c.nMergedInB && !c.hasBlocksOfB();
-  bool unitK =
-      !c.k.empty() && c.lhs.map.getResults().back() ==
-                          getAffineDimExpr(c.k.back(), c.op.getContext());
-  bool rowsLieInA = c.kMergedInA && unitK && shape.k > 0;
+  bool runsInA = c.kMergedInA && c.kEndsA;
+  bool rowsLieInA = runsInA && shape.k > 0;
   bool rowsLieInB = c.nMergedInB && c.k.size() == 1;
   shape.rowsOfA = takesRowsOfA(c, vnni, shape.k) && rowsLieInA && shape.m > 0;
   shape.blockOfA = c.blockOfA;
@@ -86,7 +84,7 @@ static ContractShape readShape(Contraction &c, const VnniPlan &vnni,
   if (isReadable(c, c.left, c.lhs) && isReadable(c, c.right, c.rhs) &&
       rowsLieInA && rowsLieInB)
     shape.gemvRows = vnni.perLane == 1 || multipliesPairs(vnni) ? kGemvRows : 1;
-  if (c.kMergedInA && unitK)
+  if (runsInA)
     shape.dotColumns = dotColumns(c, vnni, machine.width, shape.m);
   shape.bytesOfB = llvm::divideCeil(
       getElementTypeOrSelf(c.op->getOperand(c.b)).getIntOrFloatBitWidth(), 8);
@@ -117,26 +115,27 @@ static bool takesBlocks(int64_t columns, const VectorWidth &width) {
          columns <= 4 * width.count;
 }
 
-/// Whether bytes in blocks of rows are multiplied where they lie, or are
-/// widened on the way.
+/// Whether bytes of k that blocks have side by side are what an instruction
+/// multiplies at once, as they are or widened on the way.
 static bool multipliesBlocks(const Contraction &c, const VnniPlan &vnni) {
-  return vnni.narrow && vnni.block == 1 && vnni.perLane == c.depthOfBlock &&
-         c.lhs.widening != ContractionOperand::Widening::None;
+  return vnni.narrow && vnni.block == 1 && vnni.perLane == c.depthOfBlock;
 }
 
 /// Whether bytes in blocks of columns are multiplied where they lie, as many
 /// rows at once as an instruction takes, which then may not end beyond k. Where
-/// these are several each tile puts them in order anew, which few tiles do at
-/// less cost than a copy.
+/// these are several that are not neighbours each tile puts them in order anew,
+/// which few tiles do at less cost than a copy.
 static bool readsBytes(const Contraction &c, const VnniPlan &vnni,
                        const VectorWidth &width) {
   linalg::GenericOp op = c.op;
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   int64_t k = staticProduct(c.k, sizes), m = staticProduct(c.m, sizes);
+  int64_t step = vnni.tiles ? kTileDepth : vnni.perLane;
+  bool ends = step == 1 || (k > 0 && k % step == 0);
   bool fewRows = m > 0 && m <= 4 * vnni.perLane;
+  bool isContiguous = step == 1 || c.depthOfBlock > 1;
   return c.blockToPack && takesBlocks(c.blockToPack, width) &&
-         vnni.block == 1 && !vnni.tiles &&
-         (vnni.perLane == 1 || (fewRows && k > 0 && k % vnni.perLane == 0));
+         vnni.block == 1 && ends && (isContiguous || (fewRows && !vnni.tiles));
 }
 
 /// Makes room for the image in the groups of a plan. False where its copies do
@@ -364,7 +363,7 @@ void emitContraction(OpBuilder &builder, const Contraction &contraction,
   VnniPlan vnni = planVnni(c, machine.products, staticProduct(c.m, sizes),
                            staticProduct(c.k, sizes));
   if (c.depthOfBlock > 1 && !multipliesBlocks(c, vnni))
-    c.blockOfA = 0;
+    c.blockOfA = c.blockToPack = 0;
   bool isNarrow = vnni.narrow || c.accumulator.isF32();
   if (!isNarrow || machine.width.scalable ||
       c.blockToPack % machine.width.count != 0)

@@ -225,10 +225,13 @@ void MicroKernel::multiply(Value panelB, Value panelA, Value firstK,
     return multiplyImage(fromA, panelB, countK);
   Source fromB = sourceB(panelB, firstK);
   if (vnni.tiles)
-    return TileBuilder(*this).multiply(
-        {fromA.memref, fromA.start, fromA.strideM},
-        {fromB.memref, fromB.start, fromB.strideK}, countK,
-        {tiles, start, panelN()}, first);
+    return forPanel(panelB, [&](int64_t vectors) {
+      TileBuilder(*this, vectors)
+          .multiply(
+              {fromA.memref, fromA.start, fromA.strideM},
+              {fromB.memref, fromB.start, fromB.strideK, vectorOfB(fromB, 1)},
+              countK, {tiles, start, panelN()}, first);
+    });
   if (plan.packB || c.blockOfB)
     return forPanel(panelB, [&](int64_t vectors) {
       multiply(fromA, fromB, countK, vectors);

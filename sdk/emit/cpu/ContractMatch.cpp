@@ -5,31 +5,11 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
-#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
 namespace backplane {
-
-bool Contraction::takesAsStored(Value factor,
-                                const ContractionOperand &operand) const {
-  auto type = cast<MemRefType>(operand.memref.getType());
-  return isa<BlockArgument>(factor) && operand.bodies.empty() &&
-         type.getElementType() == accumulator;
-}
-
-linalg::GenericOp asGeneric(Operation *op) {
-  if (auto generic = dyn_cast_or_null<linalg::GenericOp>(op))
-    return generic;
-  auto named = dyn_cast_or_null<linalg::LinalgOp>(op);
-  if (!named || isa<linalg::FillOp>(op))
-    return nullptr;
-  IRRewriter rewriter(op->getContext());
-  rewriter.setInsertionPoint(op);
-  auto generic = linalg::generalizeNamedOp(rewriter, named);
-  return succeeded(generic) ? *generic : nullptr;
-}
 
 namespace {
 
@@ -45,8 +25,9 @@ struct Matcher {
   bool assignLoops();
   void mergeGroups(ArrayRef<unsigned> order);
   bool mergeableInC(unsigned a, unsigned b) const;
+  void findRunsInA();
   int64_t depthOfBlocks(unsigned a, unsigned b) const;
-  int64_t findBlockOfB() const;
+  void findBlocksOfB();
   int64_t findWindow() const;
   bool worthwhile() const;
 
@@ -267,6 +248,32 @@ void Matcher::mergeGroups(ArrayRef<unsigned> order) {
   }
 }
 
+/// Puts k in the order of A, so that its rows are copied as they lie.
+void Matcher::findRunsInA() {
+  MLIRContext *context = c.op.getContext();
+  ArrayRef<AffineExpr> axes = c.lhs.map.getResults();
+  auto axis = [&](unsigned loop) { return getAffineDimExpr(loop, context); };
+  llvm::stable_sort(c.k, [&](unsigned a, unsigned b) {
+    auto position = [&](unsigned loop) {
+      return c.lhs.map.getResultPosition(axis(loop)).value_or(0);
+    };
+    return position(a) < position(b);
+  });
+  // The loops of bytes that are multiplied at once are parts of an axis.
+  auto parts = [&](unsigned a, unsigned b) {
+    return ShapedType::isDynamic(sizes[b]) ? AffineExpr()
+                                           : axis(a) * sizes[b] + axis(b);
+  };
+  c.kMergedInA = true;
+  c.kEndsA = !c.k.empty() && axes.back() == axis(c.k.back());
+  for (size_t i = 1; i < c.k.size(); ++i) {
+    AffineExpr whole = parts(c.k[i - 1], c.k[i]);
+    c.kMergedInA &= adjacent(c.lhs.map, c.k[i - 1], c.k[i]) ||
+                    llvm::is_contained(axes, whole);
+    c.kEndsA |= axes.back() == whole;
+  }
+}
+
 bool Matcher::assignLoops() {
   SmallVector<unsigned> order;
   for (AffineExpr expr : c.destinationMap.getResults()) {
@@ -284,17 +291,7 @@ bool Matcher::assignLoops() {
       return false;
     c.k.push_back(loop);
   }
-  // In the order of A, so that its rows are copied as they lie.
-  auto position = [&](unsigned loop) {
-    return c.lhs.map
-        .getResultPosition(getAffineDimExpr(loop, c.op.getContext()))
-        .value_or(0);
-  };
-  llvm::sort(c.k,
-             [&](unsigned a, unsigned b) { return position(a) < position(b); });
-  c.kMergedInA = true;
-  for (size_t i = 1; i < c.k.size(); ++i)
-    c.kMergedInA &= adjacent(c.lhs.map, c.k[i - 1], c.k[i]);
+  findRunsInA();
   AffineExpr last = c.n.empty()
                         ? AffineExpr()
                         : getAffineDimExpr(c.n.back(), c.op.getContext());
@@ -302,24 +299,33 @@ bool Matcher::assignLoops() {
       !c.rhs.padded() && last && c.rhs.map.getResults().back() == last;
   for (size_t i = 1; i < c.n.size(); ++i)
     c.nMergedInB &= adjacent(c.rhs.map, c.n[i - 1], c.n[i]);
-  int64_t block = findBlockOfB();
-  if (c.takesAsStored(c.right, c.rhs))
-    c.blockOfB = block;
-  else if (c.rhs.widening != ContractionOperand::Widening::None)
-    c.blockToPack = block;
+  findBlocksOfB();
   c.window = findWindow();
   return !c.n.empty();
 }
 
-/// The columns of a block where B has the axes block, k, column.
-int64_t Matcher::findBlockOfB() const {
-  if (c.n.size() != 2 || c.k.size() != 1 || c.rhs.padded() ||
+/// Where B has the axes block, k and column, or, of bytes, the last loop of k
+/// behind the columns.
+void Matcher::findBlocksOfB() {
+  bool isNarrow = c.rhs.widening != ContractionOperand::Widening::None;
+  bool areDeep = isNarrow && !c.blockOfA && c.k.size() == 2;
+  if (c.n.size() != 2 || (c.k.size() != 1 && !areDeep) || c.rhs.padded() ||
       ShapedType::isDynamic(sizes[c.n[1]]))
-    return 0;
-  SmallVector<AffineExpr> axes;
-  for (unsigned loop : {c.n[0], c.k[0], c.n[1]})
-    axes.push_back(getAffineDimExpr(loop, c.rhs.map.getContext()));
-  return c.rhs.map.getResults() == ArrayRef(axes) ? sizes[c.n[1]] : 0;
+    return;
+  SmallVector<unsigned> loops = {c.n[0], c.k[0], c.n[1]};
+  if (areDeep)
+    loops.push_back(c.k[1]);
+  auto axes = llvm::map_to_vector(loops, [&](unsigned loop) {
+    return getAffineDimExpr(loop, c.rhs.map.getContext());
+  });
+  if (c.rhs.map.getResults() != ArrayRef(axes))
+    return;
+  if (areDeep)
+    c.depthOfBlock = sizes[c.k[1]];
+  if (c.takesAsStored(c.right, c.rhs))
+    c.blockOfB = sizes[c.n[1]];
+  else if (isNarrow)
+    c.blockToPack = sizes[c.n[1]];
 }
 
 int64_t Matcher::findWindow() const {

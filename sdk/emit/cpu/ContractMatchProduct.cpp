@@ -4,11 +4,31 @@
 #include "sdk/emit/cpu/VectorBody.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
 namespace backplane {
+
+bool Contraction::takesAsStored(Value factor,
+                                const ContractionOperand &operand) const {
+  auto type = cast<MemRefType>(operand.memref.getType());
+  return isa<BlockArgument>(factor) && operand.bodies.empty() &&
+         type.getElementType() == accumulator;
+}
+
+linalg::GenericOp asGeneric(Operation *op) {
+  if (auto generic = dyn_cast_or_null<linalg::GenericOp>(op))
+    return generic;
+  auto named = dyn_cast_or_null<linalg::LinalgOp>(op);
+  if (!named || isa<linalg::FillOp>(op))
+    return nullptr;
+  IRRewriter rewriter(op->getContext());
+  rewriter.setInsertionPoint(op);
+  auto generic = linalg::generalizeNamedOp(rewriter, named);
+  return succeeded(generic) ? *generic : nullptr;
+}
 
 static bool findInit(Contraction &c) {
   auto fill = c.op.getDpsInits()[0].getDefiningOp<linalg::FillOp>();

@@ -196,9 +196,21 @@ void ContractPacker::packBlocks(Value panel, Value firstK, Value countK) {
   for (int64_t v = 0; v < plan.vectors; ++v) {
     Value column = add(add(firstN, panel), lanesOf(v));
     Value block = minimum(floorDiv(column, index(c.blockToPack)), last);
-    starts.push_back(add(add(originOf(b), mul(block, strideBlock)),
-                         mod(column, index(c.blockToPack))));
+    Value inBlock = mul(mod(column, index(c.blockToPack)), c.depthOfBlock);
+    starts.push_back(add(add(originOf(b), mul(block, strideBlock)), inBlock));
   }
+  auto storeLanes = [&](Value k, function_ref<Value(Value)> load) {
+    Value row = mul(add(firstK, k), c.blockToPack);
+    Value step = add(to, mul(floorDiv(k, index(stepK())), panelN()));
+    for (auto [v, start] : llvm::enumerate(starts))
+      storeVector(load(add(start, row)), packedB,
+                  add(step, lanesOf(int64_t(v))));
+  };
+  VnniBuilder narrow(*this);
+  if (c.depthOfBlock > 1)
+    return forRange(index(0), countK, stepK(), [&](Value k) {
+      storeLanes(k, [&](Value at) { return narrow.loadLanes(b.memref, at); });
+    });
   auto read = [&](Value k) {
     Value row = mul(add(firstK, k), strideK);
     return llvm::map_to_vector(starts, [&](Value start) {
@@ -208,14 +220,11 @@ void ContractPacker::packBlocks(Value panel, Value firstK, Value countK) {
   if (!permutesBlocks())
     return storeRows(to, countK, read);
   storeSteps(to, countK, read, [&](Value k) {
-    Value row = mul(add(firstK, k), strideK);
-    Value step = add(to, mul(floorDiv(k, index(stepK())), panelN()));
-    for (auto [v, start] : llvm::enumerate(starts)) {
-      Value block = loadContiguous(b.memref, add(start, row), Value(),
+    storeLanes(k, [&](Value at) {
+      Value block = loadContiguous(b.memref, at, Value(),
                                    VectorWidth(stepK() * c.blockToPack));
-      storeVector(VnniBuilder(*this).lanesOfBlock(block, 0), packedB,
-                  add(step, lanesOf(int64_t(v))));
-    }
+      return narrow.lanesOfBlock(block, 0);
+    });
   });
 }
 

@@ -73,7 +73,7 @@ Value TileBuilder::multiplyAdd(Value a, Value b, Value sum) {
 TileBuilder::Values TileBuilder::offsetsOfSums(const Rows &sums) {
   Values offsets;
   for (int64_t row = 0; row < plan.rows; row += kTileRows)
-    for (int64_t v = 0; v < plan.vectors; ++v)
+    for (int64_t v = 0; v < vectors; ++v)
       offsets.push_back(VectorBuilder::add(mul(sums.stride, row), lanesOf(v)));
   return offsets;
 }
@@ -102,10 +102,10 @@ TileBuilder::Values TileBuilder::add(const Rows &a, const Rows &b, Value step,
   for (int64_t row = 0; row < plan.rows; row += kTileRows)
     ofA.push_back(loadOne(a, VectorBuilder::add(mul(a.stride, row), inA)));
   // One of B at a time: there are eight, and LLVM keeps the order.
-  for (int64_t v = 0; v < plan.vectors; ++v) {
-    Value ofB = loadOne(b, VectorBuilder::add(inB, lanesOf(v)));
+  for (int64_t v = 0; v < vectors; ++v) {
+    Value ofB = loadOne(b, VectorBuilder::add(inB, mul(b.between, v)));
     for (auto [i, row] : llvm::enumerate(ofA)) {
-      Value &sum = next[i * size_t(plan.vectors) + size_t(v)];
+      Value &sum = next[i * size_t(vectors) + size_t(v)];
       sum = multiplyAdd(row, ofB, sum);
     }
   }

@@ -16,11 +16,14 @@ namespace backplane {
 
 class TileBuilder : ContractScope {
 public:
-  explicit TileBuilder(const ContractScope &scope) : ContractScope(scope) {}
+  /// `vectors`: of a panel of B.
+  TileBuilder(const ContractScope &scope, int64_t vectors)
+      : ContractScope(scope), vectors(vectors) {}
 
-  /// Rows of a register: row r begins at element start + r * stride.
+  /// Rows of a register: row r begins at element start + r * stride; those of
+  /// the next vector lie `between` elements behind it.
   struct Rows {
-    mlir::Value memref, start, stride;
+    mlir::Value memref, start, stride, between = {};
   };
   /// Adds up countK products for each of the sums of a micro tile, whose rows
   /// are those of `sums`, and adds these to those of earlier blocks of k, where
@@ -39,6 +42,8 @@ private:
   mlir::Value multiplyAdd(mlir::Value a, mlir::Value b, mlir::Value sum);
   Values offsetsOfSums(const Rows &sums);
   void clear(const Rows &sums);
+
+  int64_t vectors;
 };
 
 } // namespace backplane

@@ -67,10 +67,12 @@ struct Contraction {
   /// of a window: how many of these there are, if few. Else 1.
   int64_t window = 1;
   bool kMergedInA = false; ///< k is one strided run of A
+  bool kEndsA = false;     ///< the last loop of k is in the last axis of A
   /// Rows of A that are neighbours: A has all of k for one block of them, then
   /// for the next, to be multiplied as it is. 0: there are no blocks.
   int64_t blockOfA = 0;
-  /// Elements of k that a row of such a block has side by side.
+  /// Elements of k that a row of such a block, or a column of one of B, has
+  /// side by side.
   int64_t depthOfBlock = 1;
   bool nMergedInB = false; ///< n is one run of neighbours in B
   /// Columns of B that are neighbours: B has all of k for one block of them,

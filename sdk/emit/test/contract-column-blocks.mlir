@@ -184,3 +184,60 @@ func.func @rows(%x: tensor<16x64xi8>, %w: tensor<6x64x16xi8>,
   } -> tensor<16x6x16xi32>
   return %r : tensor<16x6x16xi32>
 }
+
+// Bytes that an instruction multiplies at once and that are neighbours are
+// read where they are, whatever the number of rows.
+// VNNI-LABEL: func.func @neighbours
+// VNNI-NOT: memref.alloc() {{.*}}xi32
+// VNNI: scf.for {{.*}} iter_args
+// VNNI-COUNT-3: vector.load {{.*}}, vector<64xi8>
+// VNNI-NOT: vector.shuffle
+// VNNI-COUNT-24: vpdpbusd
+// VNNI: scf.yield
+// TILES-LABEL: func.func @neighbours
+// TILES: memref.alloc() {{.*}} : memref<2048xi8>
+// TILES-NOT: vpermb
+// TILES-COUNT-4: llvm.call_intrinsic "llvm.x86.tileloadd64.internal"
+// TILES: llvm.call_intrinsic "llvm.x86.tilestored64.internal"
+// TILES-NOT: linalg
+func.func @neighbours(%x: tensor<24x16x4xi8>, %w: tensor<6x16x16x4xi8>,
+                      %c: tensor<24x6x16xi32>) -> tensor<24x6x16xi32>
+    attributes {bp.inputs = 2 : i64, bp.outputs = 1 : i64} {
+  %zero = arith.constant 0 : i32
+  %ex = tensor.empty() : tensor<24x16x4xi32>
+  %wx = linalg.generic {
+      indexing_maps = [affine_map<(m, k, i) -> (m, k, i)>,
+                       affine_map<(m, k, i) -> (m, k, i)>],
+      iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x : tensor<24x16x4xi8>) outs(%ex : tensor<24x16x4xi32>) {
+  ^bb0(%a: i8, %old: i32):
+    %y = arith.extui %a : i8 to i32
+    linalg.yield %y : i32
+  } -> tensor<24x16x4xi32>
+  %e = tensor.empty() : tensor<6x16x16x4xi32>
+  %wide = linalg.generic {
+      indexing_maps = [affine_map<(b, k, n, i) -> (b, k, n, i)>,
+                       affine_map<(b, k, n, i) -> (b, k, n, i)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%w : tensor<6x16x16x4xi8>) outs(%e : tensor<6x16x16x4xi32>) {
+  ^bb0(%a: i8, %old: i32):
+    %y = arith.extsi %a : i8 to i32
+    linalg.yield %y : i32
+  } -> tensor<6x16x16x4xi32>
+  %start = linalg.fill ins(%zero : i32) outs(%c : tensor<24x6x16xi32>)
+      -> tensor<24x6x16xi32>
+  %r = linalg.generic {
+      indexing_maps = [affine_map<(m, b, n, k, i) -> (m, k, i)>,
+                       affine_map<(m, b, n, k, i) -> (b, k, n, i)>,
+                       affine_map<(m, b, n, k, i) -> (m, b, n)>],
+      iterator_types = ["parallel", "parallel", "parallel", "reduction",
+                        "reduction"]}
+      ins(%wx, %wide : tensor<24x16x4xi32>, tensor<6x16x16x4xi32>)
+      outs(%start : tensor<24x6x16xi32>) {
+  ^bb0(%a: i32, %b: i32, %sum: i32):
+    %p = arith.muli %a, %b : i32
+    %s = arith.addi %sum, %p : i32
+    linalg.yield %s : i32
+  } -> tensor<24x6x16xi32>
+  return %r : tensor<24x6x16xi32>
+}

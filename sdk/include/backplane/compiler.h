@@ -66,11 +66,11 @@ typedef struct bp_numerics_t {
 #define BP_FUSE_VIEWS 1024u /* slices, transposes of outer axes as operands */
 /* With WIDENING: four unsigned bytes are multiplied by four signed ones at
  * once. A left factor of signed bytes becomes unsigned where the weight is
- * known; with WEIGHTS a convolution's has four inputs side by side. */
+ * known; with WEIGHTS a weight has four elements of a sum side by side. */
 #define BP_FUSE_MIXED_SIGNS 2048u
 /* With WIDENING: bytes of any signs are multiplied in pairs of 16 bits. With
- * WEIGHTS a convolution's has two inputs side by side, where MIXED_SIGNS does
- * not make them four. */
+ * WEIGHTS a weight has two elements of a sum side by side, where MIXED_SIGNS
+ * does not make them four. */
 #define BP_FUSE_BYTE_PAIRS 4096u
 /* A target: an ISA with features. A device that lists `format` and meets all
  * `required_features` can run what is compiled for it. A required feature is

@@ -141,39 +141,75 @@ TEST(ArrangeColumns, ComputesBlocksOfAWeightThatIsKept) {
   }
 }
 
-// Bytes that a product widens are stored likewise, and widened behind.
-TEST(ArrangeColumns, StoresBlocksOfBytes) {
+namespace {
+
+constexpr int64_t bytesOfColumn = 12, byteColumns = 32;
+
+/// A product of bytes that are widened.
+std::string multiplyBytes(const std::string &id, bool isTransposed) {
+  std::string first = "12", second = "32";
+  if (isTransposed)
+    std::swap(first, second);
+  std::string weight = "tensor<" + first + "x" + second;
+  return "func.func @main(%b: tensor<4x12xui8>) -> tensor<4x32xi32> {\n"
+         "  %w = bp.weight {id = \"" +
+         id + "\", dtype = i8, dims = #bp.dims<[\"" + first + "\", \"" +
+         second + "\"]>} : () -> " + weight +
+         "xi8>\n"
+         "  %x = bp.cast %b {dtype = i32} : (tensor<4x12xui8>) -> "
+         "tensor<4x12xi32>\n"
+         "  %v = bp.cast %w {dtype = i32} : (" +
+         weight + "xi8>) -> " + weight + "xi32>\n  %r = bp.matmul %x, %v " +
+         (isTransposed ? "{transpose_b = true} " : "") +
+         ": (tensor<4x12xi32>, " + weight +
+         "xi32>) -> tensor<4x32xi32>\n"
+         "  return %r : tensor<4x32xi32>\n}\n";
+}
+
+/// The weight of bytes 0, 1, … as a device with these BP_FUSE_ bits has it.
+backplane::Weight arrangedBytes(uint32_t bits, bool isTransposed) {
   MLIRContext context;
   context.loadDialect<bp::BpDialect, func::FuncDialect>();
   backplane::WeightPool pool;
-  backplane::Bytes bytes(inner * 32);
+  backplane::Bytes bytes(size_t(bytesOfColumn * byteColumns));
   for (size_t i = 0; i < bytes.size(); ++i)
-    bytes[i] = uint8_t(i);
-  std::string id = *pool.add({backplane::DType::I8, {inner, 32}}, bytes),
-              k = std::to_string(inner), weight = "tensor<" + k + "x32xi8>",
-              wide = "tensor<" + k + "x32xi32>", x = "tensor<4x" + k + "xi32>";
-  auto module = parseSourceString<ModuleOp>(
-      "func.func @main(%b: tensor<4x" + k +
-          "xi8>) -> tensor<4x32xi32> {\n  %w = bp.weight {id = \"" + id +
-          "\", dtype = i8, dims = #bp.dims<[\"" + k + "\", \"32\"]>} : () -> " +
-          weight + "\n  %x = bp.cast %b {dtype = i32} : (tensor<4x" + k +
-          "xi8>) -> " + x + "\n  %v = bp.cast %w {dtype = i32} : (" + weight +
-          ") -> " + wide + "\n  %r = bp.matmul %x, %v : (" + x + ", " + wide +
-          ") -> tensor<4x32xi32>\n  return %r : tensor<4x32xi32>\n}\n",
-      &context);
+    bytes[i] = uint8_t(i % 251);
+  backplane::Dims dims{bytesOfColumn, byteColumns};
+  if (isTransposed)
+    std::swap(dims[0], dims[1]);
+  std::string id = *pool.add({backplane::DType::I8, dims}, bytes);
+  auto module =
+      parseSourceString<ModuleOp>(multiplyBytes(id, isTransposed), &context);
   bp::LayoutOptions options;
-  options.fusion = BP_FUSE_WEIGHTS | BP_FUSE_WIDENING;
-  ASSERT_TRUE(formsDispatches(*module, options, pool));
-  std::string read;
+  options.fusion = BP_FUSE_WEIGHTS | BP_FUSE_WIDENING | bits;
+  EXPECT_TRUE(formsDispatches(*module, options, pool));
   unsigned calls = 0;
-  module->walk([&](bp::WeightOp op) { read = op.getId().str(); });
   module->walk([&](func::CallOp) { ++calls; });
   EXPECT_EQ(calls, 1u);
-  const backplane::Weight *arranged = pool.find(read);
-  ASSERT_NE(arranged, nullptr);
-  EXPECT_EQ(arranged->type.dims, (backplane::Dims{2, inner, 16}));
-  for (int64_t i = 0; i < inner; ++i)
-    for (int64_t c = 0; c < 32; ++c)
-      EXPECT_EQ(arranged->data[size_t((c / 16 * inner + i) * 16 + c % 16)],
-                bytes[size_t(i * 32 + c)]);
+  module->walk([&](bp::WeightOp op) { id = op.getId().str(); });
+  return *pool.find(id);
+}
+
+} // namespace
+
+// Bytes that a product widens are stored likewise, and widened behind; those of
+// a column that are multiplied at once are neighbours.
+TEST(ArrangeColumns, StoresBlocksOfBytes) {
+  constexpr int64_t k = bytesOfColumn;
+  for (auto [bits, atOnce] :
+       {std::pair(0u, 1), {BP_FUSE_BYTE_PAIRS, 2}, {BP_FUSE_MIXED_SIGNS, 4}})
+    for (bool isTransposed : {false, true}) {
+      backplane::Weight weight = arrangedBytes(bits, isTransposed);
+      EXPECT_EQ(weight.type.dims,
+                atOnce == 1 ? (backplane::Dims{2, k, 16})
+                            : (backplane::Dims{2, k / atOnce, 16, atOnce}));
+      for (int64_t i = 0; i < k; ++i)
+        for (int64_t c = 0; c < byteColumns; ++c) {
+          int64_t step = c / 16 * (k / atOnce) + i / atOnce;
+          int64_t before = isTransposed ? c * k + i : i * byteColumns + c;
+          EXPECT_EQ(
+              weight.data[size_t((step * 16 + c % 16) * atOnce + i % atOnce)],
+              uint8_t(before % 251));
+        }
+    }
 }
