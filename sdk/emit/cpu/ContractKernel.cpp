@@ -224,14 +224,16 @@ void MicroKernel::multiply(Value panelB, Value panelA, Value firstK,
   if (pixels && !vnni.tiles)
     return multiplyImage(fromA, panelB, countK);
   Source fromB = sourceB(panelB, firstK);
-  if (vnni.tiles)
+  if (vnni.tiles) {
+    TileBuilder::Rows a = {fromA.memref, fromA.start, index(kTileDepth),
+                           mul(fromA.strideM, kTileRows)};
+    TileBuilder::Rows b = {fromB.memref, fromB.start, fromB.strideK,
+                           vectorOfB(fromB, 1)};
+    TileBuilder::Rows sums = {tiles, start, panelN()};
     return forPanel(panelB, [&](int64_t vectors) {
-      TileBuilder(*this, vectors)
-          .multiply(
-              {fromA.memref, fromA.start, fromA.strideM},
-              {fromB.memref, fromB.start, fromB.strideK, vectorOfB(fromB, 1)},
-              countK, {tiles, start, panelN()}, first);
+      TileBuilder(*this, vectors).multiply(a, b, countK, sums, first);
     });
+  }
   if (plan.packB || c.blockOfB)
     return forPanel(panelB, [&](int64_t vectors) {
       multiply(fromA, fromB, countK, vectors);

@@ -34,19 +34,21 @@ VectorWidth ContractPacker::chunkOfA() const {
   return vnni.tiles || vnni.block > 1 ? VectorWidth(stepOfA()) : width;
 }
 
-/// Where element k of a row is in packed A. Blocks of rows lie side by side,
-/// one step of the kernel after the other.
+/// Where element k of a row is in packed A. What a tile register takes is one
+/// run. Blocks of rows lie side by side, one step of the kernel after the
+/// other.
 Value ContractPacker::offsetInA(Value row, Value k) {
-  if (vnni.block == 1)
+  if (vnni.block == 1 && !vnni.tiles)
     return add(mul(row, plan.pitchA), k);
   auto part = [&](Value value, int64_t unit, int64_t each) {
     Value whole = floorDiv(value, index(unit));
     Value remainder = mod(value, index(unit));
     return std::pair(mul(whole, each * unit), remainder);
   };
-  auto [pair, second] = part(row, vnni.block, plan.pitchA);
-  auto [step, inside] = part(k, stepK(), vnni.block);
-  return add(add(pair, step), add(mul(second, stepK()), inside));
+  int64_t rows = vnni.tiles ? kTileRows : vnni.block;
+  auto [block, second] = part(row, rows, plan.pitchA);
+  auto [step, inside] = part(k, stepOfA(), rows);
+  return add(add(block, step), add(mul(second, stepOfA()), inside));
 }
 
 /// Where a row of the group begins in A.

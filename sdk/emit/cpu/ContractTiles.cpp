@@ -96,11 +96,11 @@ TileBuilder::Values TileBuilder::load(const Rows &sums, Value begins) {
 /// Adds the products of step number `step` of kTileDepth elements of k.
 TileBuilder::Values TileBuilder::add(const Rows &a, const Rows &b, Value step,
                                      ValueRange registers) {
-  Value inA = mul(step, kTileDepth);
+  Value inA = mul(step, kTileRows * kTileDepth);
   Value inB = mul(mul(step, b.stride), kTileDepth / vnni.perLane);
   Values ofA, next(registers);
-  for (int64_t row = 0; row < plan.rows; row += kTileRows)
-    ofA.push_back(loadOne(a, VectorBuilder::add(mul(a.stride, row), inA)));
+  for (int64_t high = 0; high < plan.rows / kTileRows; ++high)
+    ofA.push_back(loadOne(a, VectorBuilder::add(mul(a.between, high), inA)));
   // One of B at a time: there are eight, and LLVM keeps the order.
   for (int64_t v = 0; v < vectors; ++v) {
     Value ofB = loadOne(b, VectorBuilder::add(inB, mul(b.between, v)));

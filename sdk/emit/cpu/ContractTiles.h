@@ -21,7 +21,7 @@ public:
       : ContractScope(scope), vectors(vectors) {}
 
   /// Rows of a register: row r begins at element start + r * stride; those of
-  /// the next vector lie `between` elements behind it.
+  /// the next one of A's rows, or of B's columns, lie `between` elements behind.
   struct Rows {
     mlir::Value memref, start, stride, between = {};
   };
