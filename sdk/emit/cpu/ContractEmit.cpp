@@ -32,6 +32,9 @@ static int64_t staticProduct(ArrayRef<unsigned> loops,
 /// no instruction multiplies more than pairs.
 static constexpr int64_t kGemvRows = 16;
 
+/// Rows of A, or an unknown number, for which bytes of B are widened by tile.
+static constexpr int64_t kFewWidened = 24;
+
 /// Whether elements can be read one at a time and converted.
 static bool isReadable(const Contraction &c, Value inBody,
                        const ContractionOperand &operand) {
@@ -122,9 +125,9 @@ static bool multipliesBlocks(const Contraction &c, const VnniPlan &vnni) {
 }
 
 /// Whether bytes in blocks of columns are multiplied where they lie, as many
-/// rows at once as an instruction takes, which then may not end beyond k. Where
-/// these are several that are not neighbours each tile puts them in order anew,
-/// which few tiles do at less cost than a copy.
+/// rows at once as an instruction takes, which then may not end beyond k.
+/// Unless they are contiguous each tile widens or orders them anew, which few
+/// tiles do at less cost than a copy.
 static bool readsBytes(const Contraction &c, const VnniPlan &vnni,
                        const VectorWidth &width) {
   linalg::GenericOp op = c.op;
@@ -132,10 +135,10 @@ static bool readsBytes(const Contraction &c, const VnniPlan &vnni,
   int64_t k = staticProduct(c.k, sizes), m = staticProduct(c.m, sizes);
   int64_t step = vnni.tiles ? kTileDepth : vnni.perLane;
   bool ends = step == 1 || (k > 0 && k % step == 0);
-  bool fewRows = m > 0 && m <= 4 * vnni.perLane;
-  bool isContiguous = step == 1 || c.depthOfBlock > 1;
+  bool fewRows = step == 1 ? m <= kFewWidened : m > 0 && m <= 4 * step;
   return c.blockToPack && takesBlocks(c.blockToPack, width) &&
-         vnni.block == 1 && ends && (isContiguous || (fewRows && !vnni.tiles));
+         vnni.block == 1 && ends &&
+         (c.depthOfBlock > 1 || (fewRows && !vnni.tiles));
 }
 
 /// Makes room for the image in the groups of a plan. False where its copies do

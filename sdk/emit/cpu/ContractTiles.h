@@ -21,7 +21,8 @@ public:
       : ContractScope(scope), vectors(vectors) {}
 
   /// Rows of a register: row r begins at element start + r * stride; those of
-  /// the next one of A's rows, or of B's columns, lie `between` elements behind.
+  /// the next one of A's rows, or of B's columns, lie `between` elements
+  /// behind.
   struct Rows {
     mlir::Value memref, start, stride, between = {};
   };
