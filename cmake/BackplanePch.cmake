@@ -17,7 +17,8 @@ function(bp_add_pch name header)
   set(folders "$<TARGET_PROPERTY:${name},INCLUDE_DIRECTORIES>")
   add_custom_command(OUTPUT "${pch}.sum"
     COMMAND "${CMAKE_CXX_COMPILER}" -x c++ -std=c++20 -E -P
-      "-I$<JOIN:${folders},;-I>" -o "${pch}.text" "${PROJECT_SOURCE_DIR}/cmake/${header}"
+      "-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=" "-I$<JOIN:${folders},;-I>"
+      -o "${pch}.text" "${PROJECT_SOURCE_DIR}/cmake/${header}"
     COMMAND sha256sum < "${pch}.text" > "${pch}.sum"
     COMMAND "${CMAKE_COMMAND}" -E rm "${pch}.text"
     DEPENDS "${pch}" COMMENT "Sum of ${header}" COMMAND_EXPAND_LISTS VERBATIM)
