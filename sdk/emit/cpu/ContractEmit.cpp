@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/emit/cpu/ContractEmit.h"
 
-#include "sdk/emit/common/CodePaths.h"
 #include "sdk/emit/cpu/ContractDots.h"
 #include "sdk/emit/cpu/ContractEpilogue.h"
 #include "sdk/emit/cpu/ContractGemv.h"
 #include "sdk/emit/cpu/ContractKernel.h"
 #include "sdk/emit/cpu/ContractPack.h"
+#include "sdk/emit/cpu/ContractPaths.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -151,39 +151,6 @@ static bool placeImage(ImageTile &image, const ContractPlan &plan,
   image.place(columns, plan.depth, slack);
   bool pays = plan.transposed || image.channelPitch <= image.window() * columns;
   return pays && image.elements * 4 <= machine.cacheBytes / 2;
-}
-
-/* ---- What is told of a plan ---- */
-
-static const CodePath &pathOf(const ContractPlan &plan, const Contraction &c,
-                              bool hasImage) {
-  if (plan.dots)
-    return path::fewColumns;
-  if (plan.gemv)
-    return path::fewRows;
-  if (plan.transposed)
-    return path::fewPixels;
-  if (hasImage)
-    return path::image;
-  if (c.blockOfB)
-    return path::columnBlocks;
-  return plan.packB ? path::panels : path::storedB;
-}
-
-static void tellPaths(const ContractProblem &problem) {
-  Location loc = problem.c.op->getLoc();
-  const ContractPlan &plan = problem.plan;
-  tellPath(loc, pathOf(plan, problem.c, problem.image.has_value()));
-  if (problem.c.blockOfA)
-    tellPath(loc, path::rowBlocks);
-  if (plan.fetchesRows)
-    tellPath(loc, path::fetchedRows);
-  const VnniPlan &vnni = problem.vnni;
-  if (vnni.narrow && (!plan.gemv || multipliesPairs(vnni)))
-    tellPath(loc, vnni.block > 1      ? path::squares
-                  : vnni.tiles        ? path::tiles
-                  : vnni.perLane == 4 ? path::bytes
-                                      : path::pairs);
 }
 
 /* ---- The loops ---- */
