@@ -6,7 +6,6 @@ Each suite prints its failures and gives (passed, failed, skipped). The last
 line of the output is `N passed, N failed, N skipped`.
 """
 import argparse
-import concurrent.futures
 import dataclasses
 import json
 import os
@@ -156,7 +155,8 @@ def scripted(script, nightly=True):
         result = run([sys.executable, script] +
                      (["--all"] if options.all and nightly else []))
         lines = result.stdout.strip().splitlines()
-        match = COUNTS.search(lines[-1] if lines else "")
+        match = re.search(r"(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$",
+                          lines[-1] if lines else "")
         if not match:
             print(f"FAILED {script}\n{result.stdout[-6000:]}")
             return Counts(failed=1)
@@ -269,60 +269,6 @@ SUITES = {
 }
 
 
-# What others need, with what needs nothing; then the rest, two at a time, as most of
-# them leave some of two cores idle; those that tell time or memory, alone; and last
-# those of what "asan" has built.
-FIRST = ("release", "lint", "docs")
-ALONE = ("mutants", "limits", "full-disks", "kills", "workers", "bench")
-LAST = ("tidy", "fuzz", "hostile", "tsan")
-
-
-def stages():
-    """All suites, those of an entry at the same time."""
-    others = set(SUITES) - {*FIRST, *ALONE, *LAST, "asan"}
-    return [FIRST, ("asan", *(name for name in SUITES if name in others)),
-            *((name,) for name in ALONE), LAST]
-
-
-COUNTS = re.compile(r"(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$")
-
-
-def run_suite(name, options):
-    """Runs one and prints its counts."""
-    suite, budget = SUITES[name]
-    limit = "" if options.all else f" of {budget}"
-    print(f"== {name}", flush=True)
-    start, cores = time.monotonic(), processor_seconds()
-    counts = suite(options)
-    seconds = time.monotonic() - start
-    cores = (processor_seconds() - cores) / max(seconds, 0.1)
-    print(f"   {counts.passed} passed, {counts.failed} failed, {counts.skipped} "
-          f"skipped in {seconds:.0f}{limit} s, on {cores:.1f} cores", flush=True)
-    return counts
-
-
-def run_process(name, options):
-    """Runs one in a process of its own; returns its output and its counts."""
-    command = [sys.executable, __file__, "--only", name]
-    lines = run(command + (["--all"] if options.all else [])).stdout.splitlines()
-    match = COUNTS.match(lines[-1] if lines else "")
-    if not match:
-        return "\n".join([*lines, f"FAILED {name}: it ended early"]), Counts(failed=1)
-    return "\n".join(lines[:-1]), Counts(*map(int, match.groups()))
-
-
-def run_all(options):
-    total = Counts()
-    for stage in stages():
-        with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            running = [pool.submit(run_process, name, options) for name in stage]
-            for suite in concurrent.futures.as_completed(running):
-                output, counts = suite.result()
-                print(output, flush=True)
-                total.add(counts)
-    return total
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--all", action="store_true", help="the nightly form")
@@ -333,9 +279,18 @@ def main():
     if options.list:
         print("\n".join(SUITES))
         return 0
-    total = Counts() if options.only else run_all(options)
-    for name in options.only or ():
-        total.add(run_suite(name, options))
+    total = Counts()
+    for name in options.only or SUITES:
+        suite, budget = SUITES[name]
+        limit = "" if options.all else f" of {budget}"
+        print(f"== {name}", flush=True)
+        start, cores = time.monotonic(), processor_seconds()
+        counts = suite(options)
+        total.add(counts)
+        seconds = time.monotonic() - start
+        cores = (processor_seconds() - cores) / max(seconds, 0.1)
+        print(f"   {counts.passed} passed, {counts.failed} failed, {counts.skipped} "
+              f"skipped in {seconds:.0f}{limit} s, on {cores:.1f} cores", flush=True)
     print(f"{total.passed} passed, {total.failed} failed, {total.skipped} skipped")
     return 1 if total.failed else 0
 
