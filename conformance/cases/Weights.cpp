@@ -163,21 +163,38 @@ void makeByteConv(const Sink &sink, DType dtype, Geometry geometry) {
   builder.finish();
 }
 
-/// Bytes times a weight of bytes, as integers.
-void makeByteProduct(const Sink &sink, DType dtype, int64_t columns) {
-  constexpr int64_t inner = 301;
-  CaseBuilder builder(sink, "matmul", dtype,
-                      "weight-bytes-" + std::to_string(columns),
+/// Bytes times a weight of bytes, as integers. `known`: the number of rows; 0:
+/// a symbol.
+void makeByteProduct(const Sink &sink, DType dtype, const std::string &name,
+                     int64_t columns, int64_t inner, int64_t known) {
+  CaseBuilder builder(sink, "matmul", dtype, "weight-bytes-" + name,
                       {"tail", "last-k", "accumulate"});
-  Dim rows = builder.symbol("n");
+  Dim rows = known ? Dim(known) : builder.symbol("n");
   ValueId x = widened(builder, builder.input(dtype, {rows, inner}));
   ValueId w = widened(builder, builder.weight(DType::I8, {inner, columns}));
   ValueId y = builder.add("matmul", {x, w});
   builder.output(y);
   builder.output(builder.add("max", {y, builder.add("neg", {y})}));
-  for (int64_t count : {1, 3, 17, 50})
-    addCases(builder, dtype, {{"n", count}});
+  if (known)
+    addCases(builder, dtype, {});
+  else
+    for (int64_t count : {1, 3, 17, 50})
+      addCases(builder, dtype, {{"n", count}});
   builder.finish();
+}
+
+/// Sums that end in the middle of what is multiplied at once, behind it, and
+/// where a register of 64 bytes is full.
+void makeByteProducts(const Sink &sink, DType dtype) {
+  for (int64_t columns : {48, 40})
+    makeByteProduct(sink, dtype, std::to_string(columns), columns, 301, 0);
+  for (int64_t inner : {302, 308, 320})
+    for (int64_t rows : {0, 3, 17}) {
+      std::string name = "80-inner-" + std::to_string(inner);
+      if (rows)
+        name += "-rows-" + std::to_string(rows);
+      makeByteProduct(sink, dtype, name, 80, inner, rows);
+    }
 }
 
 } // namespace
@@ -192,8 +209,7 @@ void makeWeights(const Sink &sink) {
         makeProduct(sink, dtype, columns, isTransposed);
   }
   for (DType dtype : {DType::I8, DType::U8}) {
-    for (int64_t columns : {48, 40})
-      makeByteProduct(sink, dtype, columns);
+    makeByteProducts(sink, dtype);
     for (const auto &family : {fewPixels(), manyPixels()})
       for (const Geometry &geometry : family)
         makeByteConv(sink, dtype, geometry);
