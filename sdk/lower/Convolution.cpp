@@ -143,9 +143,7 @@ Value convolveBlocks(Lowering &lowering, const Convolution &c, Value blocks) {
   Exprs at = nest.parallels(c.spatial());
   Exprs inputs = nest.reductions(parts[1]);
   Exprs window = nest.reductions(c.spatial());
-  AffineExpr input = inputs.front();
-  if (inputs.size() > 1)
-    input = input * *dims[parts[0] + 1].constant() + inputs.back();
+  AffineExpr input = joinedIndex(inputs, dims[parts[0] + parts[1] - 1]);
   View weight = lowering.permutedView(blocks);
   auto resultDims = c.resultDims;
   if (outputs.size() > 1)

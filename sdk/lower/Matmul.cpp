@@ -93,9 +93,10 @@ Value columnBlocks(MatmulOp op) {
   backplane::Dims split = dimsOf(reshape.getX().getType());
   auto parts = joinedAxes(split, dimsOf(op.getB().getType()));
   const backplane::Dim one(1);
-  bool joins = parts && parts->size() == 2 && parts->back() == 2 &&
-               parts->front() <= 2 && !llvm::is_contained(split, one) &&
-               split[parts->front() - 1].constant();
+  bool joins =
+      parts && parts->size() == 2 && parts->back() == 2 &&
+      !llvm::is_contained(split, one) &&
+      (parts->front() == 1 || (parts->front() == 2 && split[1].constant()));
   return joins ? reshape.getX() : Value();
 }
 
@@ -110,9 +111,7 @@ Value multiplyBlocks(Lowering &lowering, MatmulOp op, Value blocks) {
   Exprs rows = nest.parallels(whole.size() - 1);
   AffineExpr block = nest.parallel(), column = nest.parallel();
   Exprs inners = nest.reductions(parts);
-  AffineExpr inner = inners.front();
-  if (parts > 1)
-    inner = inner * *ofB[1].constant() + inners.back();
+  AffineExpr inner = joinedIndex(inners, ofB[parts - 1]);
   auto [a, mapA] =
       operand(lowering, op.getA(), nest.map(joined({rows, {inner}})));
   auto [b, mapB] =

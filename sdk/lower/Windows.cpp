@@ -25,6 +25,12 @@ Exprs lower::joined(std::initializer_list<Exprs> lists) {
   return all;
 }
 
+AffineExpr lower::joinedIndex(const Exprs &parts, const backplane::Dim &last) {
+  if (parts.size() == 1)
+    return parts.front();
+  return parts.front() * *last.constant() + parts.back();
+}
+
 SmallVector<int64_t> lower::forAllAxes(ArrayRef<int64_t> spatial, size_t rank) {
   SmallVector<int64_t> all(rank - spatial.size(), 0);
   llvm::append_range(all, spatial);

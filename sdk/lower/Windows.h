@@ -45,6 +45,10 @@ Exprs windowed(const Exprs &positions, const Exprs &window,
 
 Exprs joined(std::initializer_list<Exprs> lists);
 
+/// The index of an axis that has one part, or two of which the last has this
+/// size.
+AffineExpr joinedIndex(const Exprs &parts, const backplane::Dim &last);
+
 /// With zeros for the axes before the spatial ones.
 SmallVector<int64_t> forAllAxes(ArrayRef<int64_t> spatial, size_t rank);
 

@@ -166,30 +166,6 @@ std::string multiplyBytes(const std::string &id, bool isTransposed) {
          "  return %r : tensor<4x32xi32>\n}\n";
 }
 
-/// The weight of bytes 0, 1, … as a device with these BP_FUSE_ bits has it.
-backplane::Weight arrangedBytes(uint32_t bits, bool isTransposed) {
-  MLIRContext context;
-  context.loadDialect<bp::BpDialect, func::FuncDialect>();
-  backplane::WeightPool pool;
-  backplane::Bytes bytes(size_t(bytesOfColumn * byteColumns));
-  for (size_t i = 0; i < bytes.size(); ++i)
-    bytes[i] = uint8_t(i % 251);
-  backplane::Dims dims{bytesOfColumn, byteColumns};
-  if (isTransposed)
-    std::swap(dims[0], dims[1]);
-  std::string id = *pool.add({backplane::DType::I8, dims}, bytes);
-  auto module =
-      parseSourceString<ModuleOp>(multiplyBytes(id, isTransposed), &context);
-  bp::LayoutOptions options;
-  options.fusion = BP_FUSE_WEIGHTS | BP_FUSE_WIDENING | bits;
-  EXPECT_TRUE(formsDispatches(*module, options, pool));
-  unsigned calls = 0;
-  module->walk([&](func::CallOp) { ++calls; });
-  EXPECT_EQ(calls, 1u);
-  module->walk([&](bp::WeightOp op) { id = op.getId().str(); });
-  return *pool.find(id);
-}
-
 } // namespace
 
 // Bytes that a product widens are stored likewise, and widened behind; those of
@@ -199,7 +175,13 @@ TEST(ArrangeColumns, StoresBlocksOfBytes) {
   for (auto [bits, atOnce] :
        {std::pair(0u, 1), {BP_FUSE_BYTE_PAIRS, 2}, {BP_FUSE_MIXED_SIGNS, 4}})
     for (bool isTransposed : {false, true}) {
-      backplane::Weight weight = arrangedBytes(bits, isTransposed);
+      backplane::Dims dims{k, byteColumns};
+      if (isTransposed)
+        std::swap(dims[0], dims[1]);
+      backplane::Weight weight =
+          arrangedBytes(dims, bits, [&](const std::string &id) {
+            return multiplyBytes(id, isTransposed);
+          });
       EXPECT_EQ(weight.type.dims,
                 atOnce == 1 ? (backplane::Dims{2, k, 16})
                             : (backplane::Dims{2, k / atOnce, 16, atOnce}));

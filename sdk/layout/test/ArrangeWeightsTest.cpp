@@ -128,29 +128,6 @@ std::string convolveBytes(const std::string &id, int64_t pixels) {
          "\n  return %r : " + result + "\n}\n";
 }
 
-/// The dims and bytes of the weight that this convolution reads, on a device
-/// with these BP_FUSE_ bits too.
-backplane::Weight arrangedBytes(int64_t pixels, uint32_t bits) {
-  MLIRContext context;
-  context.loadDialect<bp::BpDialect, func::FuncDialect>();
-  backplane::WeightPool pool;
-  backplane::Bytes bytes(size_t(16) * 8 * window);
-  for (size_t i = 0; i < bytes.size(); ++i)
-    bytes[i] = uint8_t(i % 251);
-  std::string id =
-      *pool.add({backplane::DType::I8, {16, 8, 2, 2}}, std::move(bytes));
-  auto module =
-      parseSourceString<ModuleOp>(convolveBytes(id, pixels), &context);
-  bp::LayoutOptions options;
-  options.fusion = BP_FUSE_WEIGHTS | BP_FUSE_WIDENING | bits;
-  EXPECT_TRUE(formsDispatches(*module, options, pool));
-  unsigned calls = 0;
-  module->walk([&](func::CallOp) { ++calls; });
-  EXPECT_EQ(calls, 1u);
-  module->walk([&](bp::WeightOp op) { id = op.getId().str(); });
-  return *pool.find(id);
-}
-
 } // namespace
 
 /// Where byte `w` of input `c` of the weight of output `o` lies, of two or four
@@ -169,7 +146,10 @@ TEST(ArrangeWeights, StoresNeighboursOfBytes) {
     for (int64_t pixels : {20, 5}) {
       bool inLanes = pixels == 5;
       int64_t inputs = bit == BP_FUSE_MIXED_SIGNS ? 4 : 2;
-      backplane::Weight weight = arrangedBytes(pixels, bit);
+      backplane::Weight weight =
+          arrangedBytes({16, 8, 2, 2}, bit, [&](const std::string &id) {
+            return convolveBytes(id, pixels);
+          });
       EXPECT_EQ(weight.type.dims,
                 inLanes ? (backplane::Dims{1, 8 / inputs, 2, 2, 16, inputs})
                         : (backplane::Dims{16, 8 / inputs, 2, 2, inputs}));

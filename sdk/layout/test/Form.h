@@ -7,6 +7,12 @@
 #include "sdk/fusion/Fusion.h"
 #include "sdk/layout/Layout.h"
 
+#include "backplane/compiler.h"
+
+#include "mlir/Parser/Parser.h"
+
+#include <gtest/gtest.h>
+
 #include <string>
 
 /// Chooses layouts, and makes dispatches of what is there then.
@@ -17,6 +23,33 @@ inline bool formsDispatches(mlir::ModuleOp module,
   fusion.fusion = layout.fusion;
   return succeeded(bp::chooseLayouts(module, layout, pool)) &&
          succeeded(bp::formDispatches(module, fusion));
+}
+
+/// The weight that the one dispatch of a module of bytes reads, on a device
+/// with these BP_FUSE_ bits too; it has the numbers 0, 1, … modulo 251 at
+/// first. `text`: the module for a weight with an id.
+template <typename Text>
+backplane::Weight arrangedBytes(const backplane::Dims &dims, uint32_t bits,
+                                Text text) {
+  mlir::MLIRContext context;
+  context.loadDialect<bp::BpDialect, mlir::func::FuncDialect>();
+  backplane::WeightPool pool;
+  size_t count = 1;
+  for (const backplane::Dim &dim : dims)
+    count *= size_t(*dim.constant());
+  backplane::Bytes bytes(count);
+  for (size_t i = 0; i < bytes.size(); ++i)
+    bytes[i] = uint8_t(i % 251);
+  std::string id = *pool.add({backplane::DType::I8, dims}, std::move(bytes));
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text(id), &context);
+  bp::LayoutOptions options;
+  options.fusion = BP_FUSE_WEIGHTS | BP_FUSE_WIDENING | bits;
+  EXPECT_TRUE(formsDispatches(*module, options, pool));
+  unsigned calls = 0;
+  module->walk([&](mlir::func::CallOp) { ++calls; });
+  EXPECT_EQ(calls, 1u);
+  module->walk([&](bp::WeightOp op) { id = op.getId().str(); });
+  return *pool.find(id);
 }
 
 /// A module that takes a weight of the pool.
