@@ -48,7 +48,8 @@ def openvino(folder, threads):
     core = openvino.Core()
     compiled = core.compile_model(core.read_model(folder / "model.onnx"), "CPU", {
         "PERFORMANCE_HINT": "LATENCY", "INFERENCE_NUM_THREADS": threads,
-        "INFERENCE_PRECISION_HINT": "f32", "ENABLE_CPU_PINNING": False})
+        "INFERENCE_PRECISION_HINT": "f32", "ENABLE_CPU_PINNING": False,
+        "DYNAMIC_QUANTIZATION_GROUP_SIZE": 0})
     request = compiled.create_infer_request()
     arrays = inputs_of(folder)
     tensors = [openvino.Tensor(array, shared_memory=True) for array in arrays]
