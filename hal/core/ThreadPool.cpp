@@ -90,8 +90,18 @@ void runAlone(uint64_t count, bp_loop_body_t body, void *context,
 
 } // namespace
 
+namespace {
+
+/// What is left of a worker's share of a loop.
+struct alignas(64) Share {
+  std::atomic<uint64_t> next{0};
+  uint64_t end = 0;
+};
+
+} // namespace
+
 struct ThreadPool::State {
-  explicit State(uint32_t count) : workers(count) {}
+  explicit State(uint32_t count) : workers(count), shares(count) {}
 
   const uint32_t workers;
 
@@ -99,12 +109,12 @@ struct ThreadPool::State {
   bp_loop_body_t body = nullptr;
   void *context = nullptr;
   uint64_t count = 0;
+  std::vector<Share> shares; ///< of each worker
 
   /// Counts loops; workers watch it and sleep on it.
   alignas(64) std::atomic<uint32_t> epoch{0};
   std::atomic<uint32_t> sleepers{0};
   alignas(64) std::atomic<uint32_t> gate{0};
-  alignas(64) std::atomic<uint64_t> next{0};
   alignas(64) std::atomic<bool> busy{false};
   std::atomic<bool> stopping{false};
   std::once_flag started;
@@ -119,7 +129,9 @@ struct ThreadPool::State {
   void startWorkers();
   void workerMain(uint32_t worker);
   uint32_t waitForEpoch(uint32_t seen);
+  void divide();
   void work(uint32_t worker);
+  void workOn(Share &share, uint32_t worker, PluginCall &call);
   void runShared();
   void jobMain();
   bool takeJob(std::function<void()> &job);
@@ -171,27 +183,45 @@ void ThreadPool::State::workerMain(uint32_t worker) {
   }
 }
 
-/// Takes pieces of the loop, large ones first, until none is left.
-void ThreadPool::State::work(uint32_t worker) {
-  PluginCall call(loopBody);
-  uint64_t begin = next.load(std::memory_order_relaxed);
-  while (begin < count) {
-    uint64_t piece = std::max<uint64_t>(1, (count - begin) / (2 * workers));
-    if (!next.compare_exchange_weak(begin, begin + piece,
-                                    std::memory_order_relaxed))
+/// Divides the loop: in loops of like size a worker has like indices, so that
+/// it finds in its caches what it wrote there in the loop before.
+void ThreadPool::State::divide() {
+  uint64_t each = count / workers, more = count % workers, begin = 0;
+  for (uint32_t worker = 0; worker < workers; ++worker) {
+    shares[worker].next.store(begin, std::memory_order_relaxed);
+    begin += each + (worker < more ? 1 : 0);
+    shares[worker].end = begin;
+  }
+}
+
+/// Takes pieces of a share, large ones first, until none is left.
+void ThreadPool::State::workOn(Share &share, uint32_t worker,
+                               PluginCall &call) {
+  uint64_t begin = share.next.load(std::memory_order_relaxed);
+  while (begin < share.end) {
+    uint64_t piece = std::max<uint64_t>(1, (share.end - begin) / 2);
+    if (!share.next.compare_exchange_weak(begin, begin + piece,
+                                          std::memory_order_relaxed))
       continue;
     for (uint64_t i = begin; i < begin + piece; ++i) {
       body(context, i, worker);
       call.renew();
     }
-    begin = next.load(std::memory_order_relaxed);
+    begin = share.next.load(std::memory_order_relaxed);
   }
+}
+
+/// Works on the worker's own share, then on what is left of the others.
+void ThreadPool::State::work(uint32_t worker) {
+  PluginCall call(loopBody);
+  for (uint32_t i = 0; i < workers; ++i)
+    workOn(shares[(worker + i) % workers], worker, call);
 }
 
 /// Opens the gate, takes part as worker 0, and waits for those that entered.
 /// Workers that come too late find the gate shut and are not waited for.
 void ThreadPool::State::runShared() {
-  next.store(0, std::memory_order_relaxed);
+  divide();
   gate.fetch_or(gateOpen, std::memory_order_release);
   epoch.fetch_add(1);
   if (uint32_t asleep = sleepers.load())
