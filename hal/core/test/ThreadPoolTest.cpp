@@ -45,6 +45,29 @@ TEST(ThreadPool, RunsEveryIndexOnce) {
   }
 }
 
+TEST(ThreadPool, AWorkerHasLikeIndicesInLikeLoops) {
+  constexpr uint32_t workers = 3;
+  ThreadPool pool(workers);
+  struct Context {
+    std::atomic<uint32_t> arrived{0};
+    std::atomic<uint64_t> indexOf[workers] = {};
+  };
+  // Nobody is done before all have begun, so that none takes another's share.
+  auto body = [](void *pointer, uint64_t index, uint32_t worker) {
+    Context &context = *static_cast<Context *>(pointer);
+    context.indexOf[worker] = index + 1;
+    ++context.arrived;
+    while (context.arrived < workers)
+      std::this_thread::yield();
+  };
+  for (int loop = 0; loop < 100; ++loop) {
+    Context context;
+    pool.parallelFor(workers, body, &context);
+    for (uint32_t worker = 0; worker < workers; ++worker)
+      ASSERT_EQ(context.indexOf[worker], worker + 1);
+  }
+}
+
 TEST(ThreadPool, SurvivesManyShortLoops) {
   ThreadPool pool(4);
   std::atomic<uint64_t> sum{0};
