@@ -33,6 +33,9 @@ inline constexpr CodePath image = {
     "bp-contract", "image", "an image is copied as it is, windows read there"};
 inline constexpr CodePath panels = {"bp-contract", "panels",
                                     "B is packed in panels of columns"};
+inline constexpr CodePath packingTile = {
+    "bp-contract", "packing-tile",
+    "the first of few tiles packs the columns that it multiplies"};
 inline constexpr CodePath storedB = {"bp-contract", "stored-b",
                                      "B is read where it is, row by row"};
 inline constexpr CodePath columnBlocks = {

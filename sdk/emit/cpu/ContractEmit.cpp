@@ -167,20 +167,40 @@ static void emitBlocked(const ContractScope &s, const ContractScope &result) {
     Value last = s.lessOrEqual(sizeK, s.add(firstK, s.index(s.plan.depth)));
     s.manyBlocks() ? s.ifElse(last, finish, nullptr) : finish();
   };
+  auto emitTile = [&](Value panelB, Value panelA, Value firstK, Value countK,
+                      MicroKernel::Panel panel) {
+    auto finish = [&](ValueRange sums) {
+      epilogue.finishSums(sums, panelB, panelA);
+    };
+    if (epilogue.takesRegisters())
+      return kernel.multiply(panelB, panelA, firstK, countK, panel, finish);
+    kernel.multiply(panelB, panelA, firstK, countK, panel);
+    if (!s.plan.transposed)
+      finishLast(firstK, [&] {
+        epilogue.finishTile(kernel.tiles, kernel.startOfTile(panelB, panelA),
+                            panelB, panelA);
+      });
+  };
+  // Returns the row of the next tile.
+  auto emitPacking = [&](Value panelB, Value firstK, Value countK) {
+    auto emitFirst = [&] {
+      emitTile(panelB, s.index(0), firstK, countK,
+               MicroKernel::Panel::ToBePacked);
+      return s.index(s.plan.rows);
+    };
+    if (s.restColumns() == 0)
+      return emitFirst();
+    return s.either(s.isFull(panelB), s.builder.getIndexType(), emitFirst, [&] {
+      packer.packRest(panelB, firstK, countK);
+      return s.index(0);
+    });
+  };
   auto emitPanel = [&](Value panelB, Value firstK, Value countK) {
     kernel.enterPanel(panelB, countK);
-    s.forRange(s.index(0), s.countM, s.plan.rows, [&](Value panelA) {
-      auto finish = [&](ValueRange sums) {
-        epilogue.finishSums(sums, panelB, panelA);
-      };
-      if (epilogue.takesRegisters())
-        return kernel.multiply(panelB, panelA, firstK, countK, finish);
-      kernel.multiply(panelB, panelA, firstK, countK);
-      if (!s.plan.transposed)
-        finishLast(firstK, [&] {
-          epilogue.finishTile(kernel.tiles, kernel.startOfTile(panelB, panelA),
-                              panelB, panelA);
-        });
+    Value begin =
+        s.plan.packsInTile ? emitPacking(panelB, firstK, countK) : s.index(0);
+    s.forRange(begin, s.countM, s.plan.rows, [&](Value panelA) {
+      emitTile(panelB, panelA, firstK, countK, MicroKernel::Panel::Packed);
     });
     if (s.plan.transposed)
       finishLast(firstK, [&] {
@@ -300,6 +320,14 @@ static bool emitTransposed(const VectorBuilder &b, const Contraction &c,
   return true;
 }
 
+/// Whether copying panels takes about as long as multiplying them, as there are
+/// few rows: the first tile then copies what it multiplies.
+static bool packsInTile(const ContractShape &shape, const ContractPlan &plan) {
+  constexpr int64_t fewRows = 128;
+  return shape.rowsOfB && plan.packB && !plan.gemv && !shape.copiesImage &&
+         shape.perLane == 1 && shape.m > plan.rows && shape.m <= fewRows;
+}
+
 /// What the groups of a contraction are, its B copied as an image where that
 /// can be.
 static ContractProblem planProblem(const VectorBuilder &b, Contraction c,
@@ -313,6 +341,7 @@ static ContractProblem planProblem(const VectorBuilder &b, Contraction c,
       shape.halo = image->rowReach() * image->pixelsOfRow();
     ContractPlan plan = planContraction(shape);
     plan.wholeTiles = shape.m > 0 && shape.m % plan.rows == 0;
+    plan.packsInTile = packsInTile(shape, plan);
     return plan;
   };
   if (image) {

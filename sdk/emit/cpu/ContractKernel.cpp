@@ -83,9 +83,20 @@ MicroKernel::Source MicroKernel::sourceB(Value panelB, Value firstK) {
             index(1),          mul(stride, vnni.perLane),
             Value(),           strideBlock};
   }
+  return rowsOfB(panelB, firstK);
+}
+
+/// Where B is.
+MicroKernel::Source MicroKernel::rowsOfB(Value panelB, Value firstK) {
   Value stride = groupStride(operands.b, c.k);
   Value start = add(originOf(operands.b), add(firstN, panelB));
   return {operands.b.memref, add(start, mul(firstK, stride)), index(1), stride};
+}
+
+void MicroKernel::copyRow(const Source &fromB, Value k, ArrayRef<Value> row) {
+  Value to = add(fromB.copy, mul(k, panelN()));
+  for (auto [v, vector] : llvm::enumerate(row))
+    storeVector(vector, packedB, add(to, lanesOf(int64_t(v))));
 }
 
 /// Where vector `v` of a row of a panel is behind the first one.
@@ -150,6 +161,16 @@ void MicroKernel::fetchRows(const Source &fromA, Value k) {
   fetch(fromA.memref, add(add(fromA.next, mul(row, fromA.strideM)), column));
 }
 
+/// Step `k` fetches the pixels of a later channel, and those that the tile has
+/// in the next block of k: caches do not foresee them, as channels are far from
+/// each other, and another core may have written them.
+void MicroKernel::fetchPixels(const Source &fromA, Value k) {
+  constexpr int64_t steps = 24;
+  fetch(fromA.memref, add(fromA.start, offsetInA(fromA, add(k, steps))));
+  if (manyBlocks())
+    fetch(fromA.memref, add(fromA.start, offsetInA(fromA, add(k, plan.depth))));
+}
+
 /// Adds one step to the sums: of a row of A (of a block of rows) with each
 /// vector of B.
 SmallVector<Value> MicroKernel::addProducts(const Source &fromA, Value offsetA,
@@ -175,8 +196,12 @@ void MicroKernel::multiply(const Source &fromA, const Source &fromB,
   storeTile(forCarrying(index(0), steps, zeros, [&](Value k, ValueRange sums) {
     if (plan.fetchesRows)
       fetchRows(fromA, k);
-    return addProducts(fromA, offsetInA(fromA, k), loadRow(fromB, k, vectors),
-                       sums);
+    if (plan.transposed)
+      fetchPixels(fromA, k);
+    Sums row = loadRow(fromB, k, vectors);
+    if (fromB.copy)
+      copyRow(fromB, k, row);
+    return addProducts(fromA, offsetInA(fromA, k), row, sums);
   }));
 }
 
@@ -211,7 +236,7 @@ void MicroKernel::storeTile(ValueRange sums) {
 }
 
 void MicroKernel::multiply(Value panelB, Value panelA, Value firstK,
-                           Value countK, Finish finishTile) {
+                           Value countK, Panel panel, Finish finishTile) {
   finish = finishTile;
   start = startOfTile(panelB, panelA);
   first = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, firstK,
@@ -233,6 +258,11 @@ void MicroKernel::multiply(Value panelB, Value panelA, Value firstK,
     return forPanel(panelB, [&](int64_t vectors) {
       TileBuilder(*this, vectors).multiply(a, b, countK, sums, first);
     });
+  }
+  if (panel == Panel::ToBePacked) {
+    fromB = rowsOfB(panelB, firstK);
+    fromB.copy = mul(panelB, depthB());
+    return multiply(fromA, fromB, countK, plan.vectors);
   }
   if (plan.packB || c.blockOfB)
     return forPanel(panelB, [&](int64_t vectors) {

@@ -23,12 +23,16 @@ public:
   /// What takes the sums of a tile, row by row, instead of memory; null: none.
   using Finish = llvm::function_ref<void(mlir::ValueRange)>;
 
+  /// Where the plan packs B: whether a full panel is packed already, or read
+  /// from B and packed on the way.
+  enum class Panel { Packed, ToBePacked };
   /// Before what is multiplied with so many elements of k of a panel of B.
   void enterPanel(mlir::Value panelB, mlir::Value countK);
   /// Adds up countK products for each element of the tile in which these panels
   /// meet, and adds these sums to those of earlier blocks of k.
   void multiply(mlir::Value panelB, mlir::Value panelA, mlir::Value firstK,
-                mlir::Value countK, Finish finish = nullptr);
+                mlir::Value countK, Panel panel = Panel::Packed,
+                Finish finish = nullptr);
 
 private:
   /// Where it reads: element (row, k) of A at start + row * strideM + k *
@@ -38,12 +42,17 @@ private:
     mlir::Value next = {}; ///< what to fetch early, like start; null: nothing
     /// From one block of columns to the next; null: there are no blocks.
     mlir::Value strideBlock = {};
+    mlir::Value copy = {}; ///< of B: where its panel is packed; null: it is not
   };
   Source sourceA(mlir::Value panelA, mlir::Value firstK);
   mlir::Value startOfNext(mlir::Value panelA, mlir::Value firstK);
   void fetch(mlir::Value memref, mlir::Value at);
   void fetchRows(const Source &fromA, mlir::Value k);
+  void fetchPixels(const Source &fromA, mlir::Value k);
   Source sourceB(mlir::Value panelB, mlir::Value firstK);
+  Source rowsOfB(mlir::Value panelB, mlir::Value firstK);
+  void copyRow(const Source &fromB, mlir::Value k,
+               llvm::ArrayRef<mlir::Value> row);
   mlir::Value vectorOfB(const Source &from, int64_t v) const;
   void multiply(const Source &fromA, const Source &fromB, mlir::Value countK,
                 int64_t vectors);

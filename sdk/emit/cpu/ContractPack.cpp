@@ -318,7 +318,7 @@ void ContractPacker::transposePanel(Value panel, Value firstK, Value countK) {
 void ContractPacker::packB(Value firstK, Value countK) {
   if (pixels)
     return pixels->copy(firstK, countK);
-  if (c.blockOfB)
+  if (c.blockOfB || plan.packsInTile)
     return;
   forRange(index(0), countN, panelN(), [&](Value panel) {
     if (c.blockToPack)

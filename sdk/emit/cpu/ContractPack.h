@@ -34,6 +34,10 @@ public:
   // Copy elements firstK to firstK + countK of k.
   void packA(mlir::Value firstK, mlir::Value countK);
   void packB(mlir::Value firstK, mlir::Value countK);
+  /// Of B the last panel alone, which is not full.
+  void packRest(mlir::Value panel, mlir::Value firstK, mlir::Value countK) {
+    packPanel(panel, firstK, countK, false);
+  }
 
 private:
   /// Elements of A: (row, k) of the block is at start + row * strideM +

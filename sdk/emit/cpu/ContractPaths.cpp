@@ -28,6 +28,8 @@ void tellPaths(const ContractProblem &problem) {
   tellPath(loc, pathOf(plan, problem.c, problem.image.has_value()));
   if (problem.c.blockOfA)
     tellPath(loc, path::rowBlocks);
+  if (plan.packsInTile)
+    tellPath(loc, path::packingTile);
   if (plan.fetchesRows)
     tellPath(loc, path::fetchedRows);
   const VnniPlan &vnni = problem.vnni;

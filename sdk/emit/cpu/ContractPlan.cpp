@@ -188,6 +188,23 @@ static bool splitGroup(const ContractShape &shape, ContractPlan &plan) {
   return splitN || splitM;
 }
 
+/// Makes an odd number of few groups even, which two threads finish together.
+static void evenGroups(const ContractShape &shape, ContractPlan &plan) {
+  constexpr int64_t few = 8;
+  int64_t unit = plan.vectors * shape.lanes;
+  auto groups = [&](int64_t columns) {
+    return ceilDiv(known(shape.n), columns);
+  };
+  if (groups(plan.groupN) % 2 == 0 || groups(plan.groupN) > few)
+    return;
+  for (int64_t columns = plan.groupN - unit; 2 * columns >= plan.groupN;
+       columns -= unit)
+    if (groups(columns) % 2 == 0) {
+      plan.groupN = columns;
+      return;
+    }
+}
+
 static void chooseGroups(const ContractShape &shape, ContractPlan &plan) {
   plan.groupM =
       balanced(shape.m, fitting(shape, shape.gathersB ? 4 : 8), plan.rows);
@@ -199,6 +216,8 @@ static void chooseGroups(const ContractShape &shape, ContractPlan &plan) {
   while ((groups.areFew() || groups.work() > kMostWork) && groups.canSplit() &&
          splitGroup(shape, plan))
     ;
+  if (shape.fewRows && groups.count() > 1)
+    evenGroups(shape, plan);
 }
 
 /// Whether rows of A pass over those of B.

@@ -58,6 +58,7 @@ struct ContractPlan {
   bool dots = false;        ///< few columns: lanes are elements of k
   bool packA = true;        ///< else A is read where it is
   bool packB = true;        ///< else whole panels of B are read where they are
+  bool packsInTile = false; ///< full panels of B are packed by their first tile
   bool fetchesRows = false; ///< A comes from memory: its rows are asked for
   /// Each tile of a group has all of its rows inside, so that sums of few
   /// products need no memory.

@@ -22,7 +22,7 @@ func.func @in_place(%a: tensor<28x2047xf32>, %b: tensor<2047x8xf32>,
 // tiles are lower, and A is read where it is.
 // CHECK-LABEL: func.func @collide
 // CHECK: memref.alloc() {{.*}} : memref<1024xf32>
-// CHECK: scf.for %{{.*}} = %c0 to %c28 step %c8
+// CHECK: scf.for %{{.*}} = %c8 to %c28 step %c8
 // CHECK: memref.load %{{.*}} : memref<57344xf32>
 func.func @collide(%a: tensor<28x2048xf32>, %b: tensor<2048x8xf32>,
                    %c: tensor<28x8xf32>) -> tensor<28x8xf32>
@@ -33,6 +33,29 @@ func.func @collide(%a: tensor<28x2048xf32>, %b: tensor<2048x8xf32>,
   %r = linalg.matmul ins(%a, %b : tensor<28x2048xf32>, tensor<2048x8xf32>)
       outs(%start : tensor<28x8xf32>) -> tensor<28x8xf32>
   return %r : tensor<28x8xf32>
+}
+
+// The first of few tiles copies what it multiplies of B, whose last columns are
+// copied before.
+// CHECK-LABEL: func.func @packs_in_tile
+// CHECK: %[[B:.*]] = memref.collapse_shape %arg1
+// CHECK: %[[BEGIN:.*]] = arith.select %[[FULL:.*]], %c4, %c0
+// CHECK: scf.if %[[FULL]]
+// CHECK: scf.for {{.*}} iter_args
+// CHECK: vector.load %[[B]]
+// CHECK: vector.store
+// CHECK: math.fma
+// CHECK: vector.maskedload %[[B]]
+// CHECK: scf.for %{{.*}} = %[[BEGIN]] to %c32 step %c4
+func.func @packs_in_tile(%a: tensor<32x100xf32>, %b: tensor<100x300xf32>,
+                         %c: tensor<32x300xf32>) -> tensor<32x300xf32>
+    attributes {bp.inputs = 2 : i64, bp.outputs = 1 : i64} {
+  %zero = arith.constant 0.0 : f32
+  %start = linalg.fill ins(%zero : f32) outs(%c : tensor<32x300xf32>)
+      -> tensor<32x300xf32>
+  %r = linalg.matmul ins(%a, %b : tensor<32x100xf32>, tensor<100x300xf32>)
+      outs(%start : tensor<32x300xf32>) -> tensor<32x300xf32>
+  return %r : tensor<32x300xf32>
 }
 
 // A million products are work for two threads, half as many are not.

@@ -49,11 +49,13 @@ func.func @few(%x: tensor<1x4x9x9xf32>, %w: tensor<2x4x3x3x16xf32>,
 
 // -----
 
-// A window of one element: the image is read where it is.
+// A window of one element: the image is read where it is, and pixels of later
+// channels are asked for.
 // CHECK-LABEL: func.func @pointwise
 // CHECK-DAG: %[[X:.*]] = memref.collapse_shape %arg0
 // CHECK-DAG: %[[W:.*]] = memref.collapse_shape %arg1
 // CHECK: scf.for {{.*}} iter_args
+// CHECK: memref.prefetch %[[X]]
 // CHECK: vector.load %[[W]]
 // CHECK: memref.load %[[X]]
 // CHECK: vector.shuffle
@@ -117,4 +119,31 @@ func.func @dilated(%x: tensor<1x8x33x33xf32>, %w: tensor<2x8x3x3x16xf32>,
     linalg.yield %s : f32
   } -> tensor<1x2x16x33x33xf32>
   return %r : tensor<1x2x16x33x33xf32>
+}
+
+// -----
+
+// Three groups would keep one of two threads waiting: there are six.
+// CHECK-LABEL: func.func @even
+// CHECK: scf.forall ({{.*}}) = (0) to (576) step (96)
+func.func @even(%x: tensor<1x96x14x14xf32>, %w: tensor<36x96x1x1x16xf32>,
+                %c: tensor<1x36x16x14x14xf32>) -> tensor<1x36x16x14x14xf32>
+    attributes {bp.inputs = 2 : i64, bp.outputs = 1 : i64} {
+  %zero = arith.constant 0.0 : f32
+  %start = linalg.fill ins(%zero : f32) outs(%c : tensor<1x36x16x14x14xf32>)
+      -> tensor<1x36x16x14x14xf32>
+  %r = linalg.generic {
+      indexing_maps = [affine_map<(n, b, o, y, x, c, ky, kx) -> (b, c, ky, kx, o)>,
+                       affine_map<(n, b, o, y, x, c, ky, kx) -> (n, c, y + ky, x + kx)>,
+                       affine_map<(n, b, o, y, x, c, ky, kx) -> (n, b, o, y, x)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel",
+                        "parallel", "reduction", "reduction", "reduction"]}
+      ins(%w, %x : tensor<36x96x1x1x16xf32>, tensor<1x96x14x14xf32>)
+      outs(%start : tensor<1x36x16x14x14xf32>) {
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %p = arith.mulf %a, %b : f32
+    %s = arith.addf %sum, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<1x36x16x14x14xf32>
+  return %r : tensor<1x36x16x14x14xf32>
 }
