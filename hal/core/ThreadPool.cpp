@@ -88,10 +88,6 @@ void runAlone(uint64_t count, bp_loop_body_t body, void *context,
   }
 }
 
-} // namespace
-
-namespace {
-
 /// What is left of a worker's share of a loop.
 struct alignas(64) Share {
   std::atomic<uint64_t> next{0};
@@ -126,6 +122,8 @@ struct ThreadPool::State {
   std::thread jobThread;
   bool jobsEnding = false;
 
+  /// Workers that have a share.
+  uint64_t parts() const { return std::min<uint64_t>(count, workers); }
   void startWorkers();
   void workerMain(uint32_t worker);
   uint32_t waitForEpoch(uint32_t seen);
@@ -187,7 +185,7 @@ void ThreadPool::State::workerMain(uint32_t worker) {
 /// it finds in its caches what it wrote there in the loop before.
 void ThreadPool::State::divide() {
   uint64_t each = count / workers, more = count % workers, begin = 0;
-  for (uint32_t worker = 0; worker < workers; ++worker) {
+  for (uint64_t worker = 0; worker < parts(); ++worker) {
     shares[worker].next.store(begin, std::memory_order_relaxed);
     begin += each + (worker < more ? 1 : 0);
     shares[worker].end = begin;
@@ -214,8 +212,8 @@ void ThreadPool::State::workOn(Share &share, uint32_t worker,
 /// Works on the worker's own share, then on what is left of the others.
 void ThreadPool::State::work(uint32_t worker) {
   PluginCall call(loopBody);
-  for (uint32_t i = 0; i < workers; ++i)
-    workOn(shares[(worker + i) % workers], worker, call);
+  for (uint64_t i = 0; i < parts(); ++i)
+    workOn(shares[(worker + i) % parts()], worker, call);
 }
 
 /// Opens the gate, takes part as worker 0, and waits for those that entered.
