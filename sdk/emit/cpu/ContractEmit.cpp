@@ -324,8 +324,9 @@ static bool emitTransposed(const VectorBuilder &b, const Contraction &c,
 /// few rows: the first tile then copies what it multiplies.
 static bool packsInTile(const ContractShape &shape, const ContractPlan &plan) {
   constexpr int64_t fewRows = 128;
-  return shape.rowsOfB && plan.packB && !plan.gemv && !shape.copiesImage &&
-         shape.perLane == 1 && shape.m > plan.rows && shape.m <= fewRows;
+  return shape.rowsOfB && plan.packB && !plan.gemv && !plan.dots &&
+         !shape.copiesImage && shape.perLane == 1 && shape.m > plan.rows &&
+         shape.m <= fewRows;
 }
 
 /// What the groups of a contraction are, its B copied as an image where that
