@@ -31,8 +31,7 @@ public:
   /// Adds up countK products for each element of the tile in which these panels
   /// meet, and adds these sums to those of earlier blocks of k.
   void multiply(mlir::Value panelB, mlir::Value panelA, mlir::Value firstK,
-                mlir::Value countK, Panel panel = Panel::Packed,
-                Finish finish = nullptr);
+                mlir::Value countK, Panel panel, Finish finish = nullptr);
 
 private:
   /// Where it reads: element (row, k) of A at start + row * strideM + k *
@@ -51,8 +50,7 @@ private:
   void fetchPixels(const Source &fromA, mlir::Value k);
   Source sourceB(mlir::Value panelB, mlir::Value firstK);
   Source rowsOfB(mlir::Value panelB, mlir::Value firstK);
-  void copyRow(const Source &fromB, mlir::Value k,
-               llvm::ArrayRef<mlir::Value> row);
+  Source packingB(mlir::Value panelB, mlir::Value firstK);
   mlir::Value vectorOfB(const Source &from, int64_t v) const;
   void multiply(const Source &fromA, const Source &fromB, mlir::Value countK,
                 int64_t vectors);

@@ -135,8 +135,9 @@ void ContractPacker::prepareColumns() {
 
 /// The vectors of a row, from element `to` of packed B on.
 void ContractPacker::storeRow(Value to, ArrayRef<Value> vectors) {
-  for (auto [v, value] : llvm::enumerate(vectors))
-    storeVector(convertRight(value), packedB, add(to, lanesOf(int64_t(v))));
+  auto converted = llvm::map_to_vector(
+      vectors, [&](Value value) { return convertRight(value); });
+  storeVectors(converted, packedB, to);
 }
 
 /// Rows of a panel of B, from element `to` of the packed ones on.

@@ -128,6 +128,12 @@ void VectorBuilder::storeVector(Value value, Value base, Value offset) const {
   vector::StoreOp::create(builder, loc, value, base, ValueRange(offset));
 }
 
+void VectorBuilder::storeVectors(ArrayRef<Value> values, Value base,
+                                 Value offset) const {
+  for (auto [v, value] : llvm::enumerate(values))
+    storeVector(value, base, add(offset, lanesOf(int64_t(v))));
+}
+
 Value VectorBuilder::addElements(Value a, Value b) const {
   if (isa<FloatType>(getElementTypeOrSelf(a)))
     return arith::AddFOp::create(builder, loc, a, b);

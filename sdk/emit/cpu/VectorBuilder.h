@@ -83,6 +83,9 @@ public:
                              mlir::Value mask, VectorWidth lanes) const;
   void storeVector(mlir::Value value, mlir::Value base,
                    mlir::Value offset) const;
+  /// One after the other.
+  void storeVectors(llvm::ArrayRef<mlir::Value> values, mlir::Value base,
+                    mlir::Value offset) const;
   /// The sum of two numbers or vectors, of floats or integers.
   mlir::Value addElements(mlir::Value a, mlir::Value b) const;
 };
