@@ -2,17 +2,15 @@
 //
 // Partitions of plug-ins, and what is cut again when their compiler refuses:
 // the compiler library with plug-ins whose code is the wire graph.
-#include "sdk/compiler/Compile.h"
+#include "sdk/compiler/test/Library.h"
 #include "sdk/graph/GraphTable.h"
 #include "sdk/graph/Wire.h"
 #include "sdk/package/Artifact.h"
 #include "sdk/support/Error.h"
 
 #include <algorithm>
-#include <dlfcn.h>
 #include <filesystem>
 #include <functional>
-#include <gtest/gtest.h>
 #include <unistd.h>
 
 using namespace backplane;
@@ -156,11 +154,7 @@ bp_status_t partition(void *self, const bp_partition_request_t *request,
 class PartitionTest : public testing::Test {
 protected:
   void SetUp() override {
-    void *library =
-        dlopen(BP_COMPILER_LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    ASSERT_TRUE(library) << dlerror();
-    entry_ = reinterpret_cast<decltype(&bp_compile_model_internal)>(
-        dlsym(library, "bp_compile_model_internal"));
+    entry_ = compilerEntry();
     ASSERT_TRUE(entry_);
     path_ = std::filesystem::temp_directory_path() /
             ("bp-partition-test-" + std::to_string(getpid()) + ".bpx");

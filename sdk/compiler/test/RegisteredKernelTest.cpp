@@ -3,13 +3,11 @@
 // Registered kernels through the whole compiler, with code of the CPU beside
 // them.
 #include "sdk/kernels/RegisteredKernel.h"
-#include "sdk/compiler/Compile.h"
+#include "sdk/compiler/test/Library.h"
 #include "sdk/graph/GraphTable.h"
 #include "sdk/package/Artifact.h"
 
-#include <dlfcn.h>
 #include <filesystem>
-#include <gtest/gtest.h>
 #include <unistd.h>
 
 using namespace backplane;
@@ -106,11 +104,7 @@ const bp_kernels_table_t kernelsTable = {BP_HEADER(bp_kernels_table_t),
 class RegisteredKernelTest : public testing::Test {
 protected:
   void SetUp() override {
-    void *library =
-        dlopen(BP_COMPILER_LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    ASSERT_TRUE(library) << dlerror();
-    entry_ = reinterpret_cast<decltype(&bp_compile_model_internal)>(
-        dlsym(library, "bp_compile_model_internal"));
+    entry_ = compilerEntry();
     ASSERT_TRUE(entry_);
     folder_ = std::filesystem::temp_directory_path() /
               ("bp-registered-kernel-test-" + std::to_string(getpid()));

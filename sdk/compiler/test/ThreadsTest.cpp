@@ -2,15 +2,13 @@
 //
 // ThreadsTest.cpp: kernels that are generated on several threads, by the
 // compiler library as the host uses it.
-#include "sdk/compiler/Compile.h"
+#include "sdk/compiler/test/Library.h"
 #include "sdk/graph/GraphTable.h"
 
 #include <chrono>
 #include <condition_variable>
-#include <dlfcn.h>
 #include <filesystem>
 #include <fstream>
-#include <gtest/gtest.h>
 #include <mutex>
 #include <new>
 #include <set>
@@ -73,11 +71,7 @@ const bp_compiler_table_t toyTable = {BP_HEADER(bp_compiler_table_t),
 class ThreadsTest : public testing::Test {
 protected:
   void SetUp() override {
-    void *library =
-        dlopen(BP_COMPILER_LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    ASSERT_TRUE(library) << dlerror();
-    entry_ = reinterpret_cast<decltype(&bp_compile_model_internal)>(
-        dlsym(library, "bp_compile_model_internal"));
+    entry_ = compilerEntry();
     ASSERT_TRUE(entry_);
     file_ = std::filesystem::temp_directory_path() /
             ("bp-threads-test-" + std::to_string(getpid()) + ".bpx");
