@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ManifestSeeds.h"
+#include "Seeds.h"
 
 namespace backplane {
 

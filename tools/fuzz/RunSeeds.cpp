@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "RunSeeds.h"
-
+#include "Seeds.h"
+#include "conformance/publish/Archive.h"
 #include "conformance/report/Facts.h"
 #include "conformance/report/Record.h"
+#include "conformance/report/Verdict.h"
+#include "conformance/runner/Mustpass.h"
 
 #include <functional>
 
@@ -214,9 +216,8 @@ std::vector<std::string> shards() {
           textOf({stray, second}), textOf({first, broken})};
 }
 
-} // namespace
-
-std::vector<std::string> fuzz::runSeeds() {
+/// A run that is verified, and runs of which each differs from it in one place.
+std::vector<std::string> runSeeds() {
   std::vector<std::string> texts;
   for (const Changes &changes :
        {changesOfRecords(), changesOfFiles(), changesOfSeals()})
@@ -228,4 +229,58 @@ std::vector<std::string> fuzz::runSeeds() {
   for (const auto &more : {damaged(), shards()})
     texts.insert(texts.end(), more.begin(), more.end());
   return texts;
+}
+
+/// The text of facts with one value of another kind each, and what it stood for
+/// under an unknown name.
+std::vector<std::string> withWrongMembers(const std::string &facts) {
+  std::vector<std::string> texts;
+  for (const auto &[name, value] :
+       std::initializer_list<std::pair<std::string, std::string>>{
+           {"device", "1"},
+           {"device", R"("\u0001")"},
+           {"device", '"' + std::string(5000, 'x') + '"'},
+           {"strict", "1"},
+           {"shard", "4294967296"},
+           {"shard", "-1"},
+           {"filters", "1"},
+           {"filters", R"(["a", 1])"},
+           {"filters", R"(["a"])"},
+           {"models", "1"},
+           {"models", R"({"a": 1})"},
+           {"numerics", "1"},
+           {"numerics", "[1]"}}) {
+    const std::string key = '"' + name + "\":";
+    std::string text = facts;
+    if (size_t at = text.find(key); at != text.npos)
+      text.replace(at, key.size(), key + " " + value + ", \"more\":");
+    texts.push_back(text);
+  }
+  return texts;
+}
+
+} // namespace
+
+Status fuzz::writeSubmissions(const fs::path &root) {
+  Record record;
+  record.id = "L3/exp/f32/n/special";
+  RunFacts facts;
+  facts.date = "2026-11-21T10:00:00Z";
+  facts.numerics = {{"DOT", "f32", 24, 0, 8}};
+  facts.environment = {{"processor", "x"}};
+  std::vector<std::string> texts = withWrongMembers(toJson(facts));
+  texts.push_back(toJson(record));
+  texts.push_back(toJson(facts));
+  texts.push_back(mustpassText({record.id, "L3/add/f32/n/uniform"}));
+  writeTexts(folderOf(root, "records"), texts);
+  const std::string waivers =
+      R"({"format": 1, "waivers": [{"id": "a", "cases": ["L3/exp/*"],
+           "devices": ["acme:*"], "suite_versions": ["0.2.*"],
+           "reason": "r", "url": "https://x", "owner": "o",
+           "expires": "2027-01-01"}]})";
+  writeTexts(folderOf(root, "waivers"), {waivers});
+  writeTexts(folderOf(root, "run"), runSeeds());
+  return packArchive(
+      (root / "waivers").string(),
+      (folderOf(root, "submission") / "sample.tar.zst").string());
 }
