@@ -40,6 +40,14 @@ void atEachSize(const T &whole,
   }
 }
 
+/// What a reader must see of a struct that was cut.
+template <typename T> T zeroFilled(const T &whole, uint32_t size) {
+  T expected = {};
+  std::memcpy(static_cast<void *>(&expected), &whole, size);
+  expected.header.size = sizeof(T);
+  return expected;
+}
+
 } // namespace backplane
 
 #endif // BACKPLANE_CORE_TEST_CUT_H
