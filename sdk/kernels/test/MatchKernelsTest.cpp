@@ -1,46 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Where a kernel is found in a model, and which are called.
 #include "sdk/kernels/test/MatchKernelsTest.h"
-
-#include <chrono>
-#include <ctime>
 
 using namespace mlir;
 using namespace bp;
 using backplane::Dim;
-using backplane::Graph;
-using backplane::RegisteredKernel;
-using backplane::SymbolValues;
 
 namespace {
-
-using Lines = std::vector<std::string>;
-
-bool has(const std::string &text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
-
-constexpr const char *matmul = R"(
-  symbol m, n, k
-  %a = input f32[m, k]
-  %b = input f32[k, n]
-  %c = matmul(%a, %b)
-  output %c)";
-
-constexpr const char *attention = R"(
-  symbol b, m, n, d
-  %q = input T[b, m, d]
-  %k = input T[b, n, d]
-  %v = input T[b, n, d]
-  %bias = optional input T[d]
-  %kt = transpose(%k) {permutation = [0, 2, 1]}
-  %s = matmul(%q, %kt)
-  %p = softmax(%s) {axis = 2}
-  %o = matmul(%p, %v)
-  %all = broadcast(%bias) {dims = [b, m, d], axes = [2]}
-  %y = add(%o, %all)
-  output %y)";
-constexpr const char *attentionHead =
-    "attention version 1 where T in [f32, f16], d <= 128";
 
 TEST_F(MatchKernelsTest, OneOp) {
   add("matmul version 1", matmul);
@@ -103,17 +70,6 @@ TEST_F(MatchKernelsTest, AttentionOfEachDTypeWithAndWithoutBias) {
       EXPECT_EQ(size_t(bindings[4]), dispatch.getNumArguments());
     }
 }
-
-constexpr const char *linear = R"(
-  symbol m, n, k
-  %x = input f32[m, k]
-  %w = input f32[k, n]
-  %b = input f32[n]
-  %p = matmul(%x, %w)
-  %all = broadcast(%b) {dims = [m, n], axes = [1]}
-  %s = add(%p, %all)
-  %y = gelu(%s)
-  output %y)";
 
 TEST_F(MatchKernelsTest, DecomposedCompositesAndCommutedOperands) {
   add("linear version 1", linear);
@@ -219,144 +175,6 @@ TEST_F(MatchKernelsTest, ManyMatchesShareConstants) {
     EXPECT_EQ(match.bindings.size(), 4u);
 }
 
-TEST_F(MatchKernelsTest, AValueWithinTheKernelIsNotUsedOutside) {
-  add("linear version 1", linear);
-  KernelReport report = match(R"(
-    %x = input f32[4, 8]
-    %w = input f32[8, 16]
-    %b = input f32[16]
-    %p = matmul(%x, %w)
-    %all = broadcast(%b) {dims = [4, 16], axes = [1]}
-    %s = add(%p, %all)
-    %y = gelu(%s)
-    %z = exp(%p)
-    output %y, %z)");
-  EXPECT_TRUE(report.used.empty());
-  EXPECT_EQ(report.nearMisses,
-            Lines{"kernel acme.linear is not used at matmul (%p): the "
-                  "kernel does not return matmul (%p), which is used "
-                  "by exp (%z)"});
-}
-
-constexpr const char *pair = R"(
-  symbol n
-  %x = input f32[n]
-  %y = input f32[n]
-  %a = exp(%x)
-  %b = mul(%a, %y)
-  output %a, %b)";
-
-TEST_F(MatchKernelsTest, TwoOutputs) {
-  add("pair version 1", pair);
-  KernelReport report = match(R"(
-    %x = input f32[16]
-    %y = input f32[16]
-    %a = exp(%x)
-    %n = neg(%a)
-    %b = mul(%y, %a)
-    %z = sub(%n, %b)
-    output %z)");
-  EXPECT_EQ(report.used.size(), 1u);
-  auto found = dispatches();
-  ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].bindings.size(), 4u);
-  EXPECT_EQ(others_, 1u);
-}
-
-TEST_F(MatchKernelsTest, NoPathLeavesTheKernelAndReturns) {
-  add("pair version 1", pair);
-  KernelReport report = match(R"(
-    %x = input f32[16]
-    %a = exp(%x)
-    %n = neg(%a)
-    %b = mul(%a, %n)
-    output %a, %b)");
-  EXPECT_TRUE(report.used.empty());
-  ASSERT_EQ(report.nearMisses.size(), 1u);
-  EXPECT_TRUE(has(report.nearMisses[0],
-                  "the kernel would need neg (%n), which needs the "
-                  "kernel's own result of exp (%a)"))
-      << report.nearMisses[0];
-}
-
-/// Each alone would do, both together need each other.
-TEST_F(MatchKernelsTest, TwoKernelsDoNotWaitForEachOther) {
-  add("fork version 1", R"(
-    symbol n
-    %x = input f32[n]
-    %y = input f32[n]
-    %a = exp(%x)
-    %b = mul(%x, %y)
-    output %a, %b)");
-  KernelReport report = match(R"(
-    %p = input f32[16]
-    %q = input f32[16]
-    %a = exp(%p)
-    %c = exp(%q)
-    %d = mul(%p, %c)
-    %b = mul(%q, %a)
-    output %b, %d)");
-  EXPECT_EQ(report.used.size(), 2u);
-  EXPECT_EQ(dispatches().size(), 1u);
-  EXPECT_TRUE(model_->lookupSymbol("acme_fork_1"));
-  auto lines = (*model_)->getAttrOfType<ArrayAttr>(reportAttr);
-  EXPECT_EQ(cast<StringAttr>(lines[0]).str(),
-            "kernel acme.fork is not used: its ops depend on its own results");
-}
-
-TEST_F(MatchKernelsTest, ConditionsAreProvedForAllSizes) {
-  add("matmul version 1 where k mod 16 == 0, n <= 128, m >= n", matmul);
-  std::string body = R"(
-    symbol r, s
-    %x = input f32[r, s]
-    %w = input f32[s, 64]
-    %y = matmul(%x, %w)
-    output %y)";
-  EXPECT_EQ(match(body, " where r >= 64, s mod 32 == 0").used.size(), 1u);
-  KernelReport report = match(body, " where r >= 64, s mod 8 == 0");
-  EXPECT_EQ(report.nearMisses,
-            Lines{"kernel acme.matmul is not used at matmul (%y): the "
-                  "condition k mod 16 == 0 is not proved for k = s, m "
-                  "= r, n = 64"});
-  report = match(body, " where s mod 16 == 0");
-  ASSERT_EQ(report.nearMisses.size(), 1u);
-  EXPECT_TRUE(has(report.nearMisses[0], "condition m >= n is not"))
-      << report.nearMisses[0];
-}
-
-TEST_F(MatchKernelsTest, NearMissesNameTheFirstDifference) {
-  add(attentionHead, attention);
-  KernelReport report = match(R"(
-    %v = input f32[2, 9, 64]
-    %k = input f32[2, 64, 9]
-    %q = input f32[2, 7, 64]
-    %s = matmul(%q, %k)
-    %p = softmax(%s) {axis = 2}
-    %o = matmul(%p, %v)
-    output %o)");
-  EXPECT_TRUE(report.used.empty());
-  EXPECT_EQ(report.nearMisses,
-            Lines{"kernel acme.attention (T = f32, with bias) is not used at "
-                  "matmul (%o): its graph has transpose_b = true, matmul (%s) "
-                  "has transpose_b = false"});
-  // A dtype.
-  std::string sum = "%x = input f32[4, 8]\n"
-                    "%y = reduce(%x) {axes = [1], kind = \"sum\"}\n";
-  add("sum version 1", sum + "%z = cast(%y) {dtype = i8}\noutput %z");
-  report = match(sum + "%z = cast(%y) {dtype = i32}\noutput %z");
-  EXPECT_EQ(report.nearMisses,
-            Lines{"kernel acme.sum is not used at reduce (%y): its graph has "
-                  "dtype = i8, cast (%z) has dtype = i32"});
-  // An op.
-  report = match(sum + "%z = exp(%y)\noutput %z");
-  EXPECT_EQ(report.nearMisses,
-            Lines{"kernel acme.sum is not used at reduce (%y): its graph has "
-                  "cast (%z), which no user of reduce (%y) is"});
-  // The first op is another one.
-  EXPECT_TRUE(
-      match("%x = input f32[9]\n%y = exp(%x)\noutput %y").nearMisses.empty());
-}
-
 TEST_F(MatchKernelsTest, ASizeThatIsAnExpression) {
   add("join version 1", R"(
     symbol m, n
@@ -388,102 +206,6 @@ TEST_F(MatchKernelsTest, OneValueForTwoInputs) {
   EXPECT_EQ(found[0].bindings, (std::vector<int32_t>{0, 0, 1}));
 }
 
-TEST_F(MatchKernelsTest, WithoutCostThenLeastCostThenLargest) {
-  const char *model = "%x = input f32[64]\n%a = exp(%x)\n%b = sin(%a)\n"
-                      "output %b";
-  const char *one = "symbol n\n%x = input f32[n]\n%a = exp(%x)\noutput %a";
-  const char *two = "symbol n\n%x = input f32[n]\n%a = exp(%x)\n"
-                    "%b = sin(%a)\noutput %b";
-  add("one version 1", one, "n");
-  add("two version 1", two, "n + 2");
-  EXPECT_EQ(match(model).used,
-            Lines{"kernel acme.two computes exp (%a), sin (%b)"});
-  add("dear version 1", two, "100 * n");
-  add("cheap version 1", one, "n floordiv 8");
-  EXPECT_EQ(match(model).used, Lines{"kernel acme.cheap computes exp (%a)"});
-  add("preferred version 1", one);
-  EXPECT_EQ(match(model).used,
-            Lines{"kernel acme.preferred computes exp (%a)"});
-  add("larger version 1", two);
-  EXPECT_EQ(match(model).used,
-            Lines{"kernel acme.larger computes exp (%a), sin (%b)"});
-}
-
-TEST_F(MatchKernelsTest, ACostIsComparedWithGeneratedCode) {
-  const char *body = "symbol n\n%x = input f32[n]\n%a = exp(%x)\noutput %a";
-  const char *model = "%x = input f32[64]\n%y = exp(%x)\noutput %y";
-  generated_ = [](const Graph &graph, const SymbolValues &sizes, auto &) {
-    return 10.0 * double(sizes.at("n")) * double(graph.ops.size());
-  };
-  add("dear version 1", body, "n * 10");
-  KernelReport report = match(model);
-  EXPECT_TRUE(report.used.empty());
-  EXPECT_EQ(report.nearMisses,
-            Lines{"kernel acme.dear is not used at exp (%y): it costs 640 ns, "
-                  "generated code an estimated 640 ns"});
-  add("cheap version 1", body, "n * 10 - 1");
-  report = match(model);
-  EXPECT_EQ(report.used,
-            Lines{"kernel acme.cheap computes exp (%y): it costs 639 ns, "
-                  "generated code an estimated 640 ns"});
-  EXPECT_TRUE(report.nearMisses.empty());
-}
-
-TEST_F(MatchKernelsTest, InputsThatGeneratedCodeFusesAreTold) {
-  add("sum version 1",
-      "symbol m, n\n%x = input f32[m, n]\n%y = input f32[m, n]\n"
-      "%s = add(%x, %y)\n%r = relu(%s)\noutput %r",
-      "n");
-  std::set<int32_t> seen;
-  generated_ = [&](const Graph &, const SymbolValues &, auto &fused) {
-    seen = fused;
-    return 0.0;
-  };
-  const std::string model = R"(
-    %a = input f32[64, 8]
-    %b = input f32[8, 16]
-    %y = input f32[64, 16]
-    %p = matmul(%a, %b)
-    %s = add(%p, %y)
-    %r = relu(%s)
-    )";
-  match(model + "output %r");
-  EXPECT_EQ(seen, (std::set<int32_t>{0}));
-  // Others need the product, too.
-  match(model + "%e = exp(%p)\noutput %r, %e");
-  EXPECT_TRUE(seen.empty());
-}
-
-TEST_F(MatchKernelsTest, ACostMayBeAPartOfThatOfGeneratedCode) {
-  generated_ = [](const Graph &, const SymbolValues &sizes, auto &) {
-    return 10.0 * double(sizes.at("n"));
-  };
-  add("large version 1", "symbol n\n%x = input f32[n]\n%a = exp(%x)\noutput %a",
-      "generated * select(less(n, 64), 12, 9) floordiv 10");
-  EXPECT_EQ(match("%x = input f32[63]\n%y = exp(%x)\noutput %y").nearMisses,
-            Lines{"kernel acme.large is not used at exp (%y): it costs 756 ns, "
-                  "generated code an estimated 630 ns"});
-  EXPECT_EQ(match("%x = input f32[64]\n%y = exp(%x)\noutput %y").used,
-            Lines{"kernel acme.large computes exp (%y): it costs 576 ns, "
-                  "generated code an estimated 640 ns"});
-}
-
-/// Of sizes without a limit those at 1024 count.
-TEST_F(MatchKernelsTest, ACostIsThatOfTheLargestSizes) {
-  generated_ = [](const Graph &, const SymbolValues &sizes, auto &) {
-    return double(sizes.at("n"));
-  };
-  add("fixed version 1", "symbol n\n%x = input f32[n]\n%a = exp(%x)\noutput %a",
-      "1000");
-  EXPECT_EQ(
-      match("symbol s\n%x = input f32[s]\n%y = exp(%x)\noutput %y").used,
-      Lines{"kernel acme.fixed computes exp (%y): it costs 1000 ns, generated "
-            "code an estimated 1024 ns"});
-  EXPECT_TRUE(match("symbol s\n%x = input f32[s]\n%y = exp(%x)\noutput %y",
-                    " where s <= 900")
-                  .used.empty());
-}
-
 TEST_F(MatchKernelsTest, OnlyOpsOfTheDevice) {
   add("exp version 1", "symbol n\n%x = input f32[n]\n%a = exp(%x)\noutput %a");
   match("%x = input f32[64]\n%a = exp(%x)\n%b = exp(%a)\noutput %b");
@@ -496,55 +218,6 @@ TEST_F(MatchKernelsTest, OnlyOpsOfTheDevice) {
             Lines{"kernel acme.exp computes exp (%b)"});
   EXPECT_EQ(matchKernels(*model_, 1, patterns_).used,
             Lines{"kernel acme.exp computes exp (%a)"});
-}
-
-TEST_F(MatchKernelsTest, AKernelWhoseGraphVanishesIsNamed) {
-  add("copy version 1", "symbol n\n%x = input f32[n]\n"
-                        "%y = transpose(%x) {permutation = [0]}\noutput %y");
-  KernelReport report = match("%x = input f32[4]\n%y = exp(%x)\noutput %y");
-  ASSERT_EQ(report.nearMisses.size(), 1u);
-  EXPECT_TRUE(has(report.nearMisses[0], "kernel acme.copy is never used: "))
-      << report.nearMisses[0];
-}
-
-/// Sums of sums agree in many ways: they are not all tried.
-TEST_F(MatchKernelsTest, ManyWaysToMatchAreLimited) {
-  std::string body = "symbol n\n";
-  for (int i = 0; i < 25; ++i)
-    body += "%x" + std::to_string(i) + " = input f32[n]\n";
-  std::string sums = "%s0 = add(%x0, %x0)\n";
-  for (int i = 1; i < 25; ++i)
-    sums += "%s" + std::to_string(i) + " = add(%s" + std::to_string(i - 1) +
-            ", %x" + std::to_string(i) + ")\n";
-  add("sums version 1 where n == 3", body + sums + "output %s24");
-  auto start = std::chrono::steady_clock::now();
-  EXPECT_TRUE(match(body + sums + "output %s24").used.empty());
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
-}
-
-/// Twice the ops take about twice the time, of this process alone.
-TEST_F(MatchKernelsTest, TimeInProportionToTheModel) {
-  add("linear version 1", linear);
-  add("pair version 1", pair);
-  auto time = [&](unsigned ops) {
-    Graph graph;
-    backplane::ValueId x =
-        graph.addInput("x", {backplane::DType::F32, {Dim(8)}});
-    backplane::ValueId y = x;
-    for (unsigned i = 0; i < ops; i += 2) {
-      y = graph.add("exp", {y})->front();
-      y = graph.add("mul", {y, x})->front();
-    }
-    graph.addOutput(y, "y");
-    model_ = importGraph(context_, graph);
-    std::clock_t start = std::clock();
-    EXPECT_EQ(matchKernels(*model_, 0, patterns_).used.size(), ops / 2);
-    EXPECT_TRUE(succeeded(formDispatches(*model_, FusionOptions{})));
-    return std::clock() - start;
-  };
-  time(1000);
-  auto less = time(5000), more = time(20000);
-  EXPECT_LT(more, 10 * less);
 }
 
 } // namespace

@@ -19,6 +19,54 @@
 
 namespace bp {
 
+using Lines = std::vector<std::string>;
+
+inline bool has(const std::string &text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+inline constexpr const char *matmul = R"(
+  symbol m, n, k
+  %a = input f32[m, k]
+  %b = input f32[k, n]
+  %c = matmul(%a, %b)
+  output %c)";
+
+inline constexpr const char *attention = R"(
+  symbol b, m, n, d
+  %q = input T[b, m, d]
+  %k = input T[b, n, d]
+  %v = input T[b, n, d]
+  %bias = optional input T[d]
+  %kt = transpose(%k) {permutation = [0, 2, 1]}
+  %s = matmul(%q, %kt)
+  %p = softmax(%s) {axis = 2}
+  %o = matmul(%p, %v)
+  %all = broadcast(%bias) {dims = [b, m, d], axes = [2]}
+  %y = add(%o, %all)
+  output %y)";
+inline constexpr const char *attentionHead =
+    "attention version 1 where T in [f32, f16], d <= 128";
+
+inline constexpr const char *linear = R"(
+  symbol m, n, k
+  %x = input f32[m, k]
+  %w = input f32[k, n]
+  %b = input f32[n]
+  %p = matmul(%x, %w)
+  %all = broadcast(%b) {dims = [m, n], axes = [1]}
+  %s = add(%p, %all)
+  %y = gelu(%s)
+  output %y)";
+
+inline constexpr const char *pair = R"(
+  symbol n
+  %x = input f32[n]
+  %y = input f32[n]
+  %a = exp(%x)
+  %b = mul(%a, %y)
+  output %a, %b)";
+
 class MatchKernelsTest : public testing::Test {
 protected:
   MatchKernelsTest() { loadGraphDialects(context_); }
