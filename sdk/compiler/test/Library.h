@@ -7,6 +7,7 @@
 
 #include "sdk/compiler/Compile.h"
 
+#include <array>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -21,6 +22,25 @@ inline decltype(&bp_compile_model_internal) compilerEntry() {
     return nullptr;
   return reinterpret_cast<decltype(&bp_compile_model_internal)>(
       dlsym(library, "bp_compile_model_internal"));
+}
+
+/// Stages and pipelines of a target of the emitter `llvm-elf`.
+using Stages = std::array<std::pair<const char *, const char *>, 3>;
+inline constexpr Stages cpuStages = {
+    {{"tile", "bp-bind-buffers,bp-contract{vector-bits=256},bp-distribute"},
+     {"bufferize", "bp-bufferize"},
+     {"device", "bp-vectorize{vector-bits=256},bp-expand-math,"
+                "bp-to-cpu-entry,bp-to-llvm"}}};
+
+/// y = exp of neg of exp of neg … of x[n].
+inline Graph chain(int length, DType type = DType::F32) {
+  Graph graph;
+  EXPECT_TRUE(graph.addSymbol({"n", 1, 1024, 1}).ok());
+  ValueId value = graph.addInput("x", {type, {Dim::symbol("n")}});
+  for (int i = 0; i < length; ++i)
+    value = (*graph.add(i % 2 ? "exp" : "neg", {value}))[0];
+  graph.addOutput(value, "y");
+  return graph;
 }
 
 } // namespace backplane

@@ -35,7 +35,7 @@ TEST_F(CompileTest, TakesTheFirstPipelineThatThisHostHas) {
 
 TEST_F(CompileTest, TellsWhyItHasNoPipelineForAStage) {
   toy.emitter = "llvm-elf";
-  toy.cpuStages[0][1] = "bp-next";
+  toy.stages[0].second = "bp-next";
   toy.preferred = {"inline"};
   Status status = run(product());
   // Joined with another, it is no less known.

@@ -33,12 +33,7 @@ bp_status_t targets(void *, const bp_target_sink_t *sink, bp_error_t *) {
 
 bp_status_t stages(void *, bp_string_t, const bp_stage_sink_t *sink,
                    bp_error_t *) {
-  const char *all[][2] = {
-      {"tile", "bp-bind-buffers,bp-contract{vector-bits=256},bp-distribute"},
-      {"bufferize", "bp-bufferize"},
-      {"device", "bp-vectorize{vector-bits=256},bp-expand-math,"
-                 "bp-to-cpu-entry,bp-to-llvm"}};
-  for (auto [stage, text] : all)
+  for (auto [stage, text] : cpuStages)
     if (bp_status_t s = sink->put(sink->context, toC(stage), toC(text)))
       return s;
   return BP_STATUS_OK;

@@ -55,7 +55,7 @@ bp_status_t stages(void *, bp_string_t, const bp_stage_sink_t *sink,
     if (bp_status_t s = sink->put(sink->context, toC("tile"), toC(text)))
       return s;
   if (*toy.emitter) {
-    for (auto [stage, text] : toy.cpuStages)
+    for (auto [stage, text] : toy.stages)
       if (bp_status_t s = sink->put(sink->context, toC(stage), toC(text)))
         return s;
     return BP_STATUS_OK;

@@ -32,12 +32,8 @@ struct Toy {
   std::vector<const char *> preferred; ///< for the stage `tile`
   /// Stages of a program and pipelines.
   std::vector<std::array<const char *, 2>> programStages;
-  const char *cpuStages[3][2] = {
-      {"tile", "bp-bind-buffers,bp-contract{vector-bits=256},bp-distribute"},
-      {"bufferize", "bp-bufferize"},
-      {"device", "bp-vectorize{vector-bits=256},bp-expand-math,"
-                 "bp-to-cpu-entry,bp-to-llvm"}};
-  const char *grid = "1"; ///< of what compile gives
+  Stages stages = cpuStages; ///< of a CPU
+  const char *grid = "1";    ///< of what compile gives
   int compiledCount = 0;
   /// Names and stages, and what they do with the bytes of a graph.
   std::vector<std::array<const char *, 2>> graphPasses;
@@ -86,17 +82,6 @@ protected:
     return {std::istreambuf_iterator<char>(stream), {}};
   }
   std::string path(const char *file) { return folder_ / file; }
-
-  /// y = exp of neg of exp of neg … of x[n].
-  static Graph chain(int length, DType type = DType::F32) {
-    Graph graph;
-    EXPECT_TRUE(graph.addSymbol({"n", 1, 1024, 1}).ok());
-    ValueId value = graph.addInput("x", {type, {Dim::symbol("n")}});
-    for (int i = 0; i < length; ++i)
-      value = (*graph.add(i % 2 ? "exp" : "neg", {value}))[0];
-    graph.addOutput(value, "y");
-    return graph;
-  }
 
   CompileServices services;
 
