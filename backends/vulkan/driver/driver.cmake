@@ -73,8 +73,8 @@ if(BP_TESTS AND BP_GLSLANG)
   bp_add_test(bp_vulkan_driver_tests
     SOURCES driver/test/AllocatorTest.cpp driver/test/BlobTest.cpp
       driver/test/CacheTest.cpp
-      driver/test/DeviceTest.cpp driver/test/Harness.cpp
-      driver/test/MatrixTest.cpp ${shaders}
+      driver/test/DeviceTest.cpp driver/test/FailureTest.cpp
+      driver/test/Harness.cpp driver/test/MatrixTest.cpp ${shaders}
     DEPENDS bp_vulkan_parts bp_gpu_harness)
   target_include_directories(bp_vulkan_driver_tests PRIVATE
     "${CMAKE_CURRENT_BINARY_DIR}/shaders")
