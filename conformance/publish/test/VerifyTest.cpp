@@ -1,130 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "conformance/publish/Verify.h"
-#include "conformance/publish/Diff.h"
-#include "conformance/publish/Publish.h"
+#include "conformance/publish/test/VerifyTest.h"
 #include "sdk/support/Hash.h"
 #include "sdk/support/TextViews.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 
 using namespace backplane;
 using namespace backplane::conformance;
 namespace fs = std::filesystem;
 
 namespace {
-
-constexpr int cases = 8;
-
-Record planned(int number) {
-  Record record;
-  record.id = "L3/exp/f32/n/" + std::to_string(number);
-  record.unit = "L3/exp/f32/n";
-  record.layer = 3;
-  record.op = "exp";
-  record.dtype = "f32";
-  record.dataSet = "uniform";
-  record.seed = uint64_t(number);
-  record.tested = {.elements = 10, .rank = 1, .macs = 10};
-  record.status = number == 0 ? CaseStatus::NotSupported : CaseStatus::Fail;
-  return record;
-}
-
-Result<PlannedRun> plan(const RunFacts &facts) {
-  PlannedRun run;
-  run.cases = cases;
-  run.mustpass = "list";
-  run.list = "the list\n";
-  for (int i = 0; i < cases; ++i)
-    if (uint32_t(i) % facts.shards == facts.shard - 1)
-      run.records.push_back(planned(i));
-  return run;
-}
-
-RunFacts facts(uint32_t shard = 1, uint32_t shards = 1) {
-  RunFacts facts;
-  facts.suite = "0.2.0";
-  facts.date = "2026-11-21T10:00:00Z";
-  facts.device = "acme://0";
-  facts.cases = cases;
-  facts.mustpass = "list";
-  facts.shard = shard;
-  facts.shards = shards;
-  return facts;
-}
-
-std::vector<Record> passing(const RunFacts &facts) {
-  std::vector<Record> records = plan(facts)->records;
-  for (Record &record : records)
-    if (record.status != CaseStatus::NotSupported) {
-      record.status = CaseStatus::Pass;
-      record.limitUsed = 0.25;
-      record.inputHash = std::string(32, '1');
-      record.outputHash = std::string(32, '2');
-      record.tested.runs = 1;
-    }
-  return records;
-}
-
-class VerifyTest : public testing::Test {
-protected:
-  VerifyTest() {
-    std::string pattern = testing::TempDir() + "verify-XXXXXX";
-    root_ = mkdtemp(pattern.data());
-    folder_ = (root_ / "run").string();
-    key_ = (root_ / "key").string();
-    EXPECT_TRUE(createKey(key_).ok());
-    rules_.keys.publicKey = key_ + ".pub";
-    put(folder_, facts(), passing(facts()));
-  }
-  ~VerifyTest() override { fs::remove_all(root_); }
-
-  static void write(const std::string &path, const std::string &text) {
-    std::ofstream(path, std::ios::binary) << text;
-  }
-  /// What a run with these records leaves.
-  void put(const std::string &folder, const RunFacts &facts,
-           std::vector<Record> records,
-           const std::vector<Waiver> &waivers = {}) {
-    fs::create_directories(folder);
-    std::string lines;
-    std::vector<std::string> ids;
-    for (const Record &record : records)
-      lines += toJson(record) + "\n";
-    const PlannedRun planned = *plan(facts);
-    for (const Record &record : planned.records)
-      ids.push_back(record.id);
-    write(folder + "/run.json", toJson(facts));
-    write(folder + "/records.jsonl", lines);
-    write(folder + "/mustpass.txt", plan(facts)->list);
-    RunVerdict verdict = judgeRun(facts, records, ids, waivers);
-    EXPECT_TRUE(writeReports(folder, facts, verdict, records).ok());
-    EXPECT_TRUE(sealFolder(folder, key_).ok());
-  }
-  std::string failure(const std::string &folder) {
-    auto verified = verifyFolder(folder, rules_, plan);
-    return verified ? "" : verified.message();
-  }
-  /// Refused although somebody has sealed it anew.
-  void expectForgery(const std::string &why) {
-    EXPECT_TRUE(sealFolder(folder_, key_).ok());
-    EXPECT_NE(failure(folder_).find(why), std::string::npos)
-        << failure(folder_);
-    put(folder_, facts(), passing(facts()));
-  }
-  void expectRefused(std::vector<Record> records, const std::string &why) {
-    put(folder_, facts(), std::move(records));
-    EXPECT_NE(failure(folder_).find(why), std::string::npos)
-        << failure(folder_);
-  }
-
-  fs::path root_;
-  std::string folder_, key_;
-  VerifyRules rules_;
-};
 
 TEST_F(VerifyTest, ComputesTheSameVerdict) {
   auto verified = verifyFolder(folder_, rules_, plan);
@@ -355,50 +240,6 @@ TEST_F(VerifyTest, RefusesDamagedFiles) {
       EXPECT_NE(failure(folder_), "") << name << ": " << text.substr(0, 9);
     }
   }
-}
-
-TEST(Diff, SortsChangesByWhatTheyMean) {
-  std::vector<Record> before, after;
-  for (int i = 0; i < cases; ++i)
-    before.push_back(planned(i));
-  for (Record &record : before)
-    record.status = CaseStatus::Pass;
-  before[1].status = CaseStatus::Crash;
-  after = before;
-  after[0].status = CaseStatus::Timeout;
-  after[1].status = CaseStatus::Pass;
-  after[2].status = CaseStatus::NotSupported;
-  after[3].limitUsed = 0.5;
-  after[4].outputHash = "other";
-  after.pop_back();
-  after.push_back(planned(99));
-  RunDiff diff = compareRuns(before, after);
-  EXPECT_EQ(diff.failed.size(), 1u);
-  EXPECT_EQ(diff.fixed.size(), 1u);
-  EXPECT_EQ(diff.dropped.size(), 1u);
-  EXPECT_EQ(diff.looser.size(), 1u);
-  EXPECT_EQ(diff.changed.size(), 1u);
-  EXPECT_EQ(diff.missing.size(), 1u);
-  EXPECT_EQ(diff.added.size(), 1u);
-  EXPECT_TRUE(diff.worse());
-  EXPECT_NE(textOf(diff, 5).find("1 new failures\n  L3/exp/f32/n/0: Pass 0 -> "
-                                 "Timeout 0"),
-            std::string::npos)
-      << textOf(diff, 5);
-  EXPECT_FALSE(compareRuns(before, before).worse());
-  EXPECT_EQ(textOf(compareRuns(before, before), 5), "no difference\n");
-}
-
-TEST(Junit, HasOneCasePerRecord) {
-  std::vector<Record> records = passing(facts());
-  records[1].status = CaseStatus::Crash;
-  records[1].reason = "signal <6> & \"more\" \x01";
-  std::string xml = junitXml(facts(), records);
-  EXPECT_NE(xml.find("tests=\"8\" failures=\"1\" errors=\"0\" skipped=\"1\""),
-            std::string::npos);
-  EXPECT_NE(xml.find("<failure type=\"Crash\" message=\"signal &lt;6&gt; "
-                     "&amp; &quot;more&quot; ?\"/>"),
-            std::string::npos);
 }
 
 } // namespace
