@@ -1,73 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Calls whose tensors lie anywhere, on the host driver: y = (x + 7) * {1, 2, 3,
-// 4} for x of f32[n, 4].
-#include "Values.h"
-
-#include <gtest/gtest.h>
-#include <numeric>
-#include <set>
-#include <thread>
+// Calls whose tensors lie anywhere.
+#include "ValueCalls.h"
 
 using namespace backplane;
 using namespace backplane::test;
 
 namespace {
-
-class Values : public testing::Test {
-protected:
-  Values() {
-    Draft draft;
-    affine(draft);
-    artifact_ = std::move(*test::open(context_, draft, folder_ / "model.bpx"));
-    session_ =
-        std::move(*createSession(artifact_, {BP_HEADER(bp_session_options_t)}));
-  }
-  DeviceBuffer buffer(uint64_t size) {
-    bp_device_buffer_t *made = nullptr;
-    Status status = checked([&](bp_error_t *error) {
-      return bp_device_buffer_create(context_.get(), toC("host"), size, &made,
-                                     error);
-    });
-    EXPECT_TRUE(status.ok()) << status.message();
-    return DeviceBuffer(made);
-  }
-  Status run(const bp_value_t &x, bp_value_t &y) {
-    return runValues(session_, {&x}, {&y});
-  }
-  Result<bp_call_t *> submit(const bp_value_t &x, bp_value_t &y) {
-    const bp_value_t *in = &x;
-    bp_value_t *out = &y;
-    bp_call_t *call = nullptr;
-    Status status = checked([&](bp_error_t *error) {
-      return bp_session_submit_values(session_.get(), &in, 1, &out, 1, &call,
-                                      error);
-    });
-    return status.ok() ? Result<bp_call_t *>(call) : status;
-  }
-  static Status wait(bp_call_t *call) {
-    return checked(
-        [&](bp_error_t *error) { return bp_call_wait(call, error); });
-  }
-
-  Folder folder_;
-  Context context_ = hostContext();
-  Artifact artifact_;
-  Session session_;
-};
-
-std::vector<float> ramp(size_t count) {
-  std::vector<float> values(count);
-  std::iota(values.begin(), values.end(), 0.f);
-  return values;
-}
-
-std::vector<float> expected(const std::vector<float> &x) {
-  std::vector<float> y;
-  for (size_t i = 0; i < x.size(); ++i)
-    y.push_back((x[i] + 7) * float(i % 4 + 1));
-  return y;
-}
 
 TEST_F(Values, DenseHostMemoryIsUsedInPlace) {
   std::vector<float> x = ramp(12), y(12);
@@ -174,136 +113,6 @@ TEST_F(Values, ResultsAreMadeWhereTheyAreAskedFor) {
   EXPECT_EQ(nothing.release, nullptr);
 }
 
-TEST_F(Values, DonatedBuffersBecomeResults) {
-  std::vector<float> x(8, 1), y(8), want = x;
-  int64_t dims[] = {2, 4};
-  bp_value_t now = hostValue(x.data(), dims);
-  std::set<void *> memories;
-  for (int i = 0; i < 10; ++i) { // further on, f32 rounds
-    bp_value_t next = madeValue(BP_VALUE_ON_DEVICE);
-    Status status = run(now, next);
-    ASSERT_TRUE(status.ok()) << status.message();
-    memories.insert(bp_device_buffer_map(next.buffer));
-    want = expected(want);
-    now = next;
-    now.flags = BP_VALUE_DONATED;
-  }
-  readValue(now, y);
-  EXPECT_EQ(y, want);
-  EXPECT_LE(memories.size(), 2u) << "two buffers take turns";
-  now.release(now.context);
-}
-
-TEST_F(Values, CallsFollowEachOtherWithoutAWait) {
-  std::vector<float> x(8, 1), y(8), want = x;
-  int64_t dims[] = {2, 4};
-  bp_value_t now = hostValue(x.data(), dims);
-  std::vector<bp_call_t *> calls;
-  for (int i = 0; i < 10; ++i) { // further on, f32 rounds
-    bp_value_t next = madeValue(BP_VALUE_ON_DEVICE);
-    auto call = submit(now, next);
-    ASSERT_TRUE(call.ok()) << call.message();
-    ASSERT_NE(next.ready, nullptr);
-    calls.push_back(*call);
-    want = expected(want);
-    now = next;
-    now.flags = BP_VALUE_DONATED;
-  }
-  Status status = checked([&](bp_error_t *error) {
-    return bp_timeline_wait(now.ready, now.ready_value, UINT64_MAX, error);
-  });
-  ASSERT_TRUE(status.ok()) << status.message();
-  readValue(now, y);
-  EXPECT_EQ(y, want);
-  for (bp_call_t *call : calls)
-    EXPECT_TRUE(wait(call).ok());
-  now.release(now.context);
-}
-
-TEST_F(Values, AnotherSessionWaitsForAReadyPoint) {
-  Session second =
-      std::move(*createSession(artifact_, {BP_HEADER(bp_session_options_t)}));
-  std::vector<float> x = ramp(4000), y(4000);
-  int64_t dims[] = {1000, 4};
-  bp_value_t in = hostValue(x.data(), dims);
-  bp_value_t between = madeValue(BP_VALUE_ON_DEVICE);
-  auto call = submit(in, between);
-  ASSERT_TRUE(call.ok());
-  bp_value_t out = hostValue(y.data(), dims);
-  Status status = runValues(second, {&between}, {&out});
-  ASSERT_TRUE(status.ok()) << status.message();
-  EXPECT_EQ(y, expected(expected(x)));
-  EXPECT_TRUE(wait(*call).ok());
-  between.release(between.context);
-}
-
-TEST_F(Values, ACallWaitsForTheApplicationsTimeline) {
-  bp_timeline_t *timeline = nullptr;
-  ASSERT_EQ(bp_timeline_create(&timeline, nullptr), BP_STATUS_OK);
-  std::vector<float> x(8, -1), y(8);
-  int64_t dims[] = {2, 4};
-  bp_value_t in = hostValue(x.data(), dims), out = hostValue(y.data(), dims);
-  in.ready = timeline;
-  in.ready_value = 3;
-  std::thread camera([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    std::iota(x.begin(), x.end(), 0.f);
-    EXPECT_EQ(bp_timeline_signal(timeline, 3, nullptr), BP_STATUS_OK);
-  });
-  Status status = run(in, out);
-  camera.join();
-  ASSERT_TRUE(status.ok()) << status.message();
-  EXPECT_EQ(y, expected(x));
-  EXPECT_EQ(bp_timeline_value(timeline), 3u);
-  EXPECT_EQ(bp_timeline_signal(timeline, 3, nullptr),
-            BP_STATUS_INVALID_ARGUMENT);
-  EXPECT_EQ(bp_timeline_wait(timeline, 4, 1000, nullptr),
-            BP_STATUS_DEADLINE_EXCEEDED);
-  EXPECT_EQ(bp_timeline_fail(timeline, BP_STATUS_UNAVAILABLE,
-                             toC("the camera is gone"), nullptr),
-            BP_STATUS_OK);
-  status = run(in, out);
-  EXPECT_EQ(status.code(), BP_STATUS_UNAVAILABLE);
-  EXPECT_NE(status.message().find("camera is gone"), std::string::npos);
-  bp_timeline_destroy(timeline);
-}
-
-void count(void *context) { ++*static_cast<int *>(context); }
-
-TEST_F(Values, DonatedValuesAreReleasedOnceAndOnlyWhenTaken) {
-  std::vector<float> x = ramp(8), y(8);
-  int64_t dims[] = {2, 4}, wrong[] = {2, 5};
-  int released = 0;
-  bp_value_t in = hostValue(x.data(), dims), out = hostValue(y.data(), wrong);
-  in.flags = BP_VALUE_DONATED;
-  in.release = count;
-  in.context = &released;
-  EXPECT_FALSE(run(in, out).ok());
-  EXPECT_EQ(released, 0) << "a call that was not started takes nothing";
-  out.dims = dims;
-  EXPECT_TRUE(run(in, out).ok());
-  EXPECT_EQ(released, 1);
-  auto call = submit(in, out);
-  ASSERT_TRUE(call.ok());
-  EXPECT_TRUE(wait(*call).ok());
-  EXPECT_EQ(released, 2);
-}
-
-TEST_F(Values, BuffersOutliveTheirHandles) {
-  std::vector<float> x = ramp(4000), y(4000);
-  int64_t dims[] = {1000, 4};
-  DeviceBuffer from = buffer(16000);
-  ASSERT_EQ(bp_device_buffer_write(from.get(), 0, x.data(), 16000, nullptr),
-            BP_STATUS_OK);
-  bp_value_t in = bufferValue(from.get(), dims);
-  bp_value_t out = hostValue(y.data(), dims);
-  auto call = submit(in, out);
-  from.reset();
-  ASSERT_TRUE(call.ok());
-  EXPECT_TRUE(wait(*call).ok());
-  EXPECT_EQ(y, expected(x));
-}
-
 TEST_F(Values, WrongOnesAreRefusedByName) {
   std::vector<float> data(64);
   int64_t dims[] = {2, 4}, strides[] = {INT64_MAX / 2, INT64_MAX / 3};
@@ -374,37 +183,6 @@ TEST_F(Values, EmptyTensorsNeedNoMemory) {
     EXPECT_EQ(out.dims[0], 0);
     out.release(out.context);
   }
-}
-
-TEST_F(Values, TheBudgetCountsWhatCallsMake) {
-  bp_session_options_t options = {BP_HEADER(bp_session_options_t)};
-  options.memory_budget = 20000;
-  Session small = std::move(*createSession(artifact_, options));
-  std::vector<float> x = ramp(4000);
-  int64_t dims[] = {1000, 4}, few[] = {10, 4};
-  bp_value_t in = hostValue(x.data(), dims),
-             large = madeValue(BP_VALUE_ON_DEVICE);
-  Status status = runValues(small, {&in}, {&large});
-  EXPECT_EQ(status.code(), BP_STATUS_RESOURCE_EXHAUSTED) << status.message();
-  EXPECT_EQ(large.release, nullptr);
-  in.dims = few;
-  bp_value_t fits = madeValue(BP_VALUE_ON_DEVICE);
-  status = runValues(small, {&in}, {&fits});
-  ASSERT_TRUE(status.ok()) << status.message();
-  fits.release(fits.context);
-}
-
-TEST_F(Values, SessionsSayWhatTheyDo) {
-  std::string text;
-  bp_string_sink_t sink = {[](void *context, bp_string_t line) -> bp_status_t {
-                             *static_cast<std::string *>(context) += view(line);
-                             return BP_STATUS_OK;
-                           },
-                           &text};
-  ASSERT_EQ(bp_session_explain(session_.get(), &sink, nullptr), BP_STATUS_OK);
-  EXPECT_NE(text.find("values on host://cpu are used in place"),
-            std::string::npos)
-      << text;
 }
 
 } // namespace
