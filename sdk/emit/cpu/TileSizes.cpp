@@ -15,8 +15,10 @@ static constexpr int64_t kGroupWork = 1 << 17;
 /// That of some microseconds, from which there are two groups.
 static constexpr double kWorkOfTwo = 1 << 16;
 /// Bytes that a group keeps between its ops: they stay in the first cache
-/// beside what it reads.
-static constexpr double kGroupBytes = 1 << 15;
+/// beside what it reads. Of more than a core's own caches hold, little: the
+/// next rows are on their way while these are computed.
+static constexpr double kGroupBytes = 1 << 15, kOwnCaches = 1 << 22,
+                        kFarGroupBytes = 1 << 12;
 /// What a cache line of f32 holds.
 static constexpr int64_t kLine = 16;
 /// Elementary operations of an element that is not computed for every tile
@@ -211,8 +213,9 @@ SmallVector<int64_t> chooseTileSizes(TilingInterface root) {
       sizes[i] = 1; // counted in the work per point
     points *= double(knownSize(sizes[i]));
   }
+  double bytes = scan.bytes > kOwnCaches ? kFarGroupBytes : kGroupBytes;
   double most = std::min(double(kGroupWork) * points / scan.work,
-                         kGroupBytes * points / std::max(scan.bytes, 1.0));
+                         bytes * points / std::max(scan.bytes, 1.0));
   bool two = scan.work >= kWorkOfTwo;
   if (two)
     most = std::min(most, points / 2);
