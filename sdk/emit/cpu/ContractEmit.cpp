@@ -99,6 +99,7 @@ static ContractShape readShape(Contraction &c, const VnniPlan &vnni,
                   c.rhs.widening != ContractionOperand::Widening::None;
   if (shape.widensB && vnni.perLane > 1)
     shape.temporaries += 2; // the order of bytes
+  shape.widensPairsOfB = c.blockOfB && multipliesPairs(vnni);
   // Integers gather no rounding error.
   if (vnni.narrow && vnni.narrow.isInteger())
     shape.deepest *= vnni.perLane;

@@ -29,11 +29,13 @@ static double balance(const ContractShape &shape, int64_t vectors) {
 }
 
 /// What a vector of B counts for beside an element of A. Widening it counts as
-/// four loads; of blocks, each tile of few rows reads all of B from memory.
+/// four loads, of pairs as two; of blocks, each tile of few rows reads all of B from memory.
 static int64_t costOfB(const ContractShape &shape) {
   constexpr int64_t fewRows = 16;
   if (shape.widensB)
     return 5;
+  if (shape.widensPairsOfB)
+    return 3;
   return shape.blockOfB && shape.m > 0 && shape.m <= fewRows ? 2 : 1;
 }
 

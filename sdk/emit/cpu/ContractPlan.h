@@ -43,6 +43,7 @@ struct ContractShape {
   int64_t tileRows = 0;
   int64_t tileDepth = 0; ///< elements of k that it multiplies at once
   bool widensB = false; ///< B is put in order or widened where it is multiplied
+  bool widensPairsOfB = false; ///< the same of bytes that lie in pairs
 };
 
 /// Blocks, from the inside out: a micro tile of rows x vectors in registers, a
