@@ -9,7 +9,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "graph"))
-from gen_ops import camel, load_ops  # noqa: E402
+from op_table import camel, load_ops  # noqa: E402
 
 # Attribute kind of the table: ODS constraint.
 KINDS = {

@@ -14,7 +14,7 @@ import sys
 from common import CODE, ROOT, report, tracked
 
 sys.path.insert(0, str(ROOT / "sdk/graph"))
-from gen_ops import camel, load_ops  # noqa: E402
+from op_table import camel, load_ops  # noqa: E402
 
 PAGE = "docs/howto/add-an-op.md"
 LIMITS = {"composite": 6, "primitive": 9}
