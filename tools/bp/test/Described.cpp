@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A compiler for x86 CPUs that says all that a target can say of itself, for
-// run_cli.py: a condition on a number of the device that no machine meets,
+// plugins.py: a condition on a number of the device that no machine meets,
 // properties of its own, a toolchain, and a pipeline for a later host in front
 // of the one that this host has.
 #include "backplane/cpp/DataBackend.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The reference device with a cable that somebody pulls, for run_cli.py and
-// run_workers.py. BP_FRAIL says when: "open", or how many calls of
-// queue_execute go well before. "hang": the work is taken and never done.
-// "emulated": never, and the device says so of itself.
+// The reference device with a cable that somebody pulls, for plugins.py.
+// BP_FRAIL says when: "open", or how many calls of queue_execute go well
+// before. "hang": the work is taken and never done. "emulated": never, and the
+// device says so of itself.
 #include "backplane/compiler.h"
 #include "backplane/hal.h"
 #include "backplane/plugin.h"

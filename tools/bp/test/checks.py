@@ -10,6 +10,7 @@ if platform.machine() == "aarch64":
 else:
     OWN_BACKEND, OWN_TARGETS, FOREIGN_TARGET = "x86", ("x86-64-v4", "x86-64-v3"), "aarch64"
     WIDE_FEATURE = "avx512bw"
+OWN_TARGET = OWN_TARGETS[-1]
 
 
 class Checks:

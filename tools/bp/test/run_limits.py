@@ -132,7 +132,7 @@ def short_memory(suite, tool):
         for kind, name in ((resource.RLIMIT_AS, "address space"),
                            (resource.RLIMIT_DATA, "private memory")):
             result = tool.run("compile", model, "-o", "short.bpx", "--target",
-                              checks.OWN_TARGETS[-1], limit=(kind, megabytes * MIB))
+                              checks.OWN_TARGET, limit=(kind, megabytes * MIB))
             # Where the program itself cannot be loaded, the loader says so.
             if result.returncode == 127 and "shared libraries" in result.stderr:
                 continue

@@ -25,7 +25,6 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent.parent
 sys.path.insert(0, str(ROOT / "conformance/split"))
 import run_split_tests  # noqa: E402
 
-OWN = checks.OWN_TARGETS[-1]
 BIN = ROOT / "build" / "bin"
 STANDINS = {
     "ssh": 'shift\nexec sh -c "$*"\n',
@@ -149,7 +148,7 @@ def fallback(suite):
                           (f"{ref},worker:ssh/host", []), (f"worker:absent/npu,{ref},host", [])):
         shown = suite.good(f"a part on the host of a worker: {device}", *run, device, *flags,
                            environment=here)
-        suite.check(f"{device} {flags} is a split", f"chosen: variant picky+{OWN[:7]}" in shown
+        suite.check(f"{device} {flags} is a split", f"chosen: variant picky+{checks.OWN_TARGET[:7]}" in shown
                     and " on worker:ssh/ref://interpreter: " in shown, shown)
     suite.refused("no fallback on a worker", "target picky cannot run", *run, ref,
                   "--no-fallback", environment=here)
@@ -197,7 +196,7 @@ def bundles(suite):
                   "bundle", "judge", "m.bpb", "z.bpr")
     suite.good("bundle without --expect", "bundle", "m.onnx", "--random-inputs", "1", "-o",
                "h.bpb")
-    suite.good("bundle cases", "bundle", "cases", "--target", OWN, "--filter",
+    suite.good("bundle cases", "bundle", "cases", "--target", checks.OWN_TARGET, "--filter",
                "L3/softmax/f32/*", "-o", "c.bpb")
     suite.good("run cases", "run", "c.bpb", "-o", "c.bpr", program="bp-worker")
     judged = suite.good("judge cases", "bundle", "judge", "c.bpb", "c.bpr")
@@ -205,7 +204,7 @@ def bundles(suite):
     masks = ["L0/*", "L1/copy/*", "L2/matmul-f32/*", "L2/gather-i32/*", "L7/leak/*",
               "L3/softmax/f32/*"]
     words = [word for mask in masks for word in ("--filter", mask)]
-    suite.good("bundle checks", "bundle", "cases", "--target", OWN, *words, "-o",
+    suite.good("bundle checks", "bundle", "cases", "--target", checks.OWN_TARGET, *words, "-o",
                "k.bpb")
     suite.good("run checks", "run", "k.bpb", "-o", "k.bpr", program="bp-worker")
     judged = suite.good("judge checks", "bundle", "judge", "k.bpb", "k.bpr")
@@ -279,7 +278,7 @@ def pulled_plug(suite):
                       "worker:absent/host,worker:dead/host,worker:nobody/x",
                       "--random-inputs", "1")
     suite.good("compile for elsewhere", "compile", "m.onnx", "-o", "far.bpx", "--target",
-               OWN, "--embed-graph")
+               checks.OWN_TARGET, "--embed-graph")
     far = ["run", "far.bpx", "--device", "worker:here/ref", "--why", "--input", "x=x.npy",
            "--expect", "y=y.npy"]
     suite.refused("an artifact that fits no worker", "is for driver 'host'", *far)

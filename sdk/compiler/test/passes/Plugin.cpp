@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A compiler for x86 CPUs with a target for each way in which a pass of Toy.cpp
-// ends, for run_cli.py.
+// ends, for tools/bp/test/plugins.py.
 #include "backplane/cpp/DataBackend.h"
 
 using namespace backplane;
