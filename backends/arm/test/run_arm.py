@@ -22,7 +22,13 @@ import subprocess
 import sys
 import tempfile
 
+import numpy
+
 ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "tools/bp/test"))
+import arm_models  # noqa: E402  pylint: disable=wrong-import-position
+import checks  # noqa: E402  pylint: disable=wrong-import-position
+
 BUILD = ROOT / "build-arm64"
 SYSROOT = "/usr/aarch64-linux-gnu"
 MOST_BYTES = 5_000_000
@@ -35,7 +41,6 @@ MACHINES = {"cortex-a57": "aarch64", "cortex-a76": "aarch64+dotprod",
             "max,sve=off": "aarch64+bf16", "a64fx": "aarch64+sve",
             "max,sve-max-vq=1": "aarch64+sve+bf16", "max,sve-max-vq=2": "aarch64+sve+bf16",
             "max,sve-max-vq=4": "aarch64+sve+bf16"}
-TARGETS = list(dict.fromkeys(MACHINES.values()))
 WIDE = {"max,sve=off": "aarch64", "max,sve-max-vq=1": "aarch64+sve",
         "max,sve-max-vq=2": "aarch64+sve", "max,sve-max-vq=4": "aarch64+sve"}
 # What else these machines can run, where it is all that an artifact has: no CPU
@@ -59,19 +64,6 @@ CODE = {"aarch64": (NEON, NEON_MLA, NEON_MLA, NEON),
         "aarch64+sve+bf16": (*SVE_MATRIX, r"\bbfmlalb\s+z\d+\.s"),
         "aarch64+sve+bfmmla": (*SVE_MATRIX, r"\bbfmmla\s+z\d+\.s")}
 NARROW = r"\b([su]{1,2}(dot|mmla)|bfm\w+|bfdot)\s"
-
-
-class Suite:
-    def __init__(self):
-        self.passed = self.failed = 0
-
-    def check(self, name, good, text=""):
-        if good:
-            self.passed += 1
-        else:
-            self.failed += 1
-            print(f"FAILED arm {name}: {str(text)[-1500:]!r}")
-        return good
 
 
 def run(command, **environment):
@@ -162,104 +154,6 @@ def images(artifact):
     return [data[a:b] for a, b in zip(starts, starts[1:] + [len(data)])]
 
 
-def make_model(path):
-    """Padded convolution, product, softmax, sums, a transpose; odd sizes."""
-    sys.path.insert(0, str(ROOT / "tools/bp/test"))
-    import models  # pylint: disable=import-outside-toplevel
-    import numpy  # pylint: disable=import-outside-toplevel
-    from onnx import helper, numpy_helper  # pylint: disable=import-outside-toplevel
-    rng = numpy.random.default_rng(5)
-    constants = [numpy_helper.from_array(rng.standard_normal(dims).astype("f4") / 3, name)
-                 for name, dims in (("k", (13, 3, 3, 3)), ("w", (21, 35)), ("b", (35,)))]
-    node = helper.make_node
-    nodes = [node("Conv", ["x", "k"], ["c"], pads=[1, 1, 1, 1]), node("Tanh", ["c"], ["t"]),
-             node("MatMul", ["t", "w"], ["m"]), node("Add", ["m", "b"], ["a"]),
-             node("Softmax", ["a"], ["s"], axis=-1), node("Exp", ["a"], ["e"]),
-             node("Add", ["s", "e"], ["p"]), node("Transpose", ["p"], ["y"], perm=[0, 3, 2, 1]),
-             node("ReduceMean", ["p"], ["z"], axes=[2, 3], keepdims=0)]
-    value = models.tensor_value
-    made = models.model(nodes, [value("x", ["n", 3, 17, 21])],
-                        [value("y", ["n", 35, 17, 13]), value("z", ["n", 13])], constants)
-    path.write_bytes(made.SerializeToString())
-
-
-def make_integer_model(path, kinds="ss su us uu", zeros=(128, 77)):
-    """Products of bytes, signed and not: with weights, and then of u8 less a zero point
-    that leaves no byte or that only the call tells; with sizes that only the call tells and
-    that no word or vector divides; padded convolutions whose zero point leaves a byte (128)
-    and one that does not."""
-    import numpy  # pylint: disable=import-outside-toplevel
-    from onnx import TensorProto, helper, numpy_helper  # pylint: disable=import-outside-toplevel
-    rng = numpy.random.default_rng(6)
-    types = {"s": (TensorProto.INT8, "i1", -128), "u": (TensorProto.UINT8, "u1", 0)}
-    nodes, inputs, outputs, constants = [], [], [], []
-
-    def constant(name, dtype, low, dims):
-        value = rng.integers(low, low + 256, dims).astype(dtype)
-        constants.append(numpy_helper.from_array(value, name))
-        return name
-
-    def value(of, name, dims):
-        made = helper.make_tensor_value_info(name, of, dims)
-        (outputs if of == TensorProto.INT32 else inputs).append(made)
-        return name
-
-    for kind in kinds.split():
-        left, right = types[kind[0]], types[kind[1]]
-        x = value(left[0], f"x{kind}", ["n", 3, 17, 21])
-        weights = constant(f"w{kind}", *right[1:], (21, 35))
-        nodes.append(helper.make_node("MatMulInteger", [x, weights], [f"m{kind}"]))
-        value(TensorProto.INT32, f"m{kind}", ["n", 3, 17, 35])
-        two = [value(side[0], f"{name}{kind}", ["p", *dims])
-               for side, name, dims in ((left, "a", ["q", "k"]), (right, "b", ["k", 19]))]
-        nodes.append(helper.make_node("MatMulInteger", two, [f"t{kind}"]))
-        value(TensorProto.INT32, f"t{kind}", ["p", "q", 19])
-        if left[1] != "u1":
-            continue
-        constants.append(numpy_helper.from_array(numpy.uint8(77), f"p{kind}"))
-        points = (f"p{kind}", value(left[0], f"y{kind}", []))
-        for point in points:
-            nodes.append(helper.make_node("MatMulInteger", [x, weights, point], [f"d{point}"]))
-            value(TensorProto.INT32, f"d{point}", ["n", 3, 17, 35])
-        for zero in zeros:
-            constants.append(numpy_helper.from_array(numpy.uint8(zero), f"z{kind}{zero}"))
-            kernel = constant(f"k{kind}{zero}", *right[1:], (13, 3, 3, 3))
-            nodes.append(helper.make_node("ConvInteger", [x, kernel, f"z{kind}{zero}"],
-                                          [f"c{kind}{zero}"], pads=[1, 1, 1, 1]))
-            value(TensorProto.INT32, f"c{kind}{zero}", ["n", 13, 17, 21])
-    graph = helper.make_graph(nodes, "bytes", inputs, outputs, constants)
-    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    path.write_bytes(made.SerializeToString())
-
-
-def make_brain_model(path, convolution=True):
-    """Products of bf16: with weights, with sizes that only the call tells, of one row,
-    and a padded convolution; sizes that no block of an instruction divides."""
-    import numpy  # pylint: disable=import-outside-toplevel
-    from onnx import TensorProto, helper, numpy_helper  # pylint: disable=import-outside-toplevel
-    rng = numpy.random.default_rng(7)
-    sizes = {"w": (21, 35), "k": (13, 3, 3, 3), "v": (35, 33)}
-    constants = [numpy_helper.from_array(rng.standard_normal(dims).astype("f4"), name)
-                 for name, dims in sizes.items()]
-    inputs = {"x": ["n", 3, 17, 21], "a": ["p", "q", "k"], "b": ["p", "k", 19], "r": [1, 35]}
-    products = {"m": ("x", "w", ["n", 3, 17, 35]), "t": ("a", "b", ["p", "q", 19]),
-                "s": ("r", "v", [1, 33]), "c": ("x", "k", ["n", 13, 17, 21])}
-    if not convolution:
-        del products["c"]
-    nodes = [helper.make_node("Cast", [name], [name + "n"], to=TensorProto.BFLOAT16)
-             for name in [*inputs, *sizes]]
-    for name, (left, right, _) in products.items():
-        kind, options = ("Conv", {"pads": [1, 1, 1, 1]}) if name == "c" else ("MatMul", {})
-        nodes += [helper.make_node(kind, [left + "n", right + "n"], [name + "n"], **options),
-                  helper.make_node("Cast", [name + "n"], [name], to=TensorProto.FLOAT)]
-    info = helper.make_tensor_value_info
-    graph = helper.make_graph(
-        nodes, "brain", [info(name, TensorProto.FLOAT, dims) for name, dims in inputs.items()],
-        [info(name, TensorProto.FLOAT, dims) for name, (*_, dims) in products.items()], constants)
-    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22)], ir_version=10)
-    path.write_bytes(made.SerializeToString())
-
-
 def code_of(suite, options, model, target, folder):
     artifact = folder / "one.bpx"
     result = run([options.bp, "compile", model, "-o", artifact, "--target", target])
@@ -274,9 +168,9 @@ def code_of(suite, options, model, target, folder):
 
 def check_code(suite, options, model, folder):
     equal, mixed, brain = (folder / f"{name}.onnx" for name in ("equal", "mixed", "brain"))
-    make_integer_model(equal, "ss", ())
-    make_integer_model(mixed, "us", ())
-    make_brain_model(brain, convolution=False)
+    arm_models.make_integer_model(equal, "ss", ())
+    arm_models.make_integer_model(mixed, "us", ())
+    arm_models.make_brain_model(brain, convolution=False)
     for target, patterns in CODE.items():
         for one, pattern in zip((model, equal, mixed, brain), patterns):
             text = code_of(suite, options, one, target, folder)
@@ -302,7 +196,6 @@ def workers_file(folder):
 
 def close(folder, other, tolerance):
     """Whether the arrays of two folders agree; 0: element by element."""
-    import numpy  # pylint: disable=import-outside-toplevel
     names = [file.name for file in folder.glob("*.npy")]
     return names and all(numpy.allclose(numpy.load(folder / name), numpy.load(other / name),
                                         tolerance, tolerance / 10) for name in names)
@@ -346,7 +239,7 @@ def check_brain(suite, options, folder):
     """Products of bf16: bfmlal gives the bits of fmla, bfmmla others that are near. A
     machine without bf16 says what it lacks."""
     model = folder / "brain.onnx"
-    make_brain_model(model)
+    arm_models.make_brain_model(model)
     results = check_runs(suite, options, model, folder / "brain", 1e-2, (MACHINES, MATRIX),
                          "n=2", "p=2", "q=5", "k=9")
     for there in results[1:]:
@@ -376,7 +269,7 @@ def main():
     if absent:
         print(f"{' and '.join(absent)} absent\n0 passed, 0 failed, 1 skipped")
         return 0
-    suite = Suite()
+    suite = checks.Checks()
     built = run([ROOT / "tools/build"], BP_PRESET="arm64")
     if suite.check("builds", built.returncode == 0, built.stdout):
         check_files(suite)
@@ -385,11 +278,11 @@ def main():
         with tempfile.TemporaryDirectory() as temporary:
             folder = pathlib.Path(temporary)
             model = folder / "model.onnx"
-            make_model(model)
+            arm_models.make_model(model)
             check_code(suite, options, model, folder)
             check_runs(suite, options, model, folder / "floats", 1e-4, (MACHINES,), "n=1")
             integers = folder / "bytes.onnx"
-            make_integer_model(integers)
+            arm_models.make_integer_model(integers)
             check_runs(suite, options, integers, folder / "integers", 0,
                        (MACHINES, LESS), "n=2", "p=2", "q=5", "k=9")
             check_brain(suite, options, folder)

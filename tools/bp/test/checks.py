@@ -18,8 +18,10 @@ class Checks:
         self.passed = self.failed = self.skipped = 0
 
     def check(self, name, condition, evidence=""):
+        """Whether the condition holds."""
         if condition:
             self.passed += 1
-            return
-        self.failed += 1
-        print(f"FAILED {name}: {str(evidence)[-1500:]!r}")
+        else:
+            self.failed += 1
+            print(f"FAILED {name}: {str(evidence)[-1500:]!r}")
+        return bool(condition)
