@@ -21,6 +21,7 @@ LogicalResult bp::chooseLayouts(ModuleOp module,
   shareSearches(main, devices);
   return success(succeeded(narrowOperands(main, devices, pool)) &&
                  succeeded(splitPhases(main, devices, pool)) &&
+                 succeeded(divideAtBorders(main, devices, pool)) &&
                  succeeded(arrangeWeights(main, devices, pool)) &&
                  succeeded(arrangeColumns(main, devices, pool)));
 }

@@ -65,6 +65,14 @@ llvm::LogicalResult splitPhases(mlir::func::FuncOp main,
                                 llvm::ArrayRef<LayoutOptions> devices,
                                 backplane::WeightPool &pool);
 
+/// Where the device has BP_FUSE_WEIGHTS and does not keep weights: convolutions
+/// of f32, one group and known sizes, over three axes or more, are divided
+/// along the first of these where many products along it are with padding,
+/// which are left out. Parts of weights are added to `pool`.
+llvm::LogicalResult divideAtBorders(mlir::func::FuncOp main,
+                                    llvm::ArrayRef<LayoutOptions> devices,
+                                    backplane::WeightPool &pool);
+
 /// Where the device has BP_FUSE_WEIGHTS: weights of convolutions of one group
 /// are put in blocks of outputs, those of bytes in blocks of inputs as well
 /// (BlockedWeight.h); the convolution takes a reshape of a transpose of them.
@@ -97,8 +105,8 @@ void shareSearches(mlir::func::FuncOp main,
                    llvm::ArrayRef<LayoutOptions> devices);
 
 /// markFiniteWeights, shareSearches, narrowOperands, splitPhases,
-/// arrangeWeights, arrangeColumns. There is one entry of `devices` for each
-/// device that ops name.
+/// divideAtBorders, arrangeWeights, arrangeColumns. There is one entry of
+/// `devices` for each device that ops name.
 llvm::LogicalResult chooseLayouts(mlir::ModuleOp module,
                                   llvm::ArrayRef<LayoutOptions> devices,
                                   backplane::WeightPool &pool);

@@ -29,7 +29,8 @@ static double balance(const ContractShape &shape, int64_t vectors) {
 }
 
 /// What a vector of B counts for beside an element of A. Widening it counts as
-/// four loads, of pairs as two; of blocks, each tile of few rows reads all of B from memory.
+/// four loads, of pairs as two; of blocks, each tile of few rows reads all of B
+/// from memory.
 static int64_t costOfB(const ContractShape &shape) {
   constexpr int64_t fewRows = 16;
   if (shape.widensB)
