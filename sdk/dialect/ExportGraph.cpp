@@ -65,6 +65,12 @@ unsigned bp::deviceOf(Operation *op) {
   return device ? unsigned(device.getInt()) : 0;
 }
 
+Value bp::onDeviceOf(Operation *op, Value made) {
+  if (Attribute device = op->getAttr(deviceAttr))
+    made.getDefiningOp()->setAttr(deviceAttr, device);
+  return made;
+}
+
 std::vector<backplane::Symbol> bp::symbolsOf(ModuleOp module) {
   std::vector<backplane::Symbol> symbols;
   for (DictionaryAttr entry : entriesOf(module, symbolsAttr))

@@ -27,6 +27,8 @@ namespace bp {
 
 /// The device of an op of `main` or of a dispatch; 0 without the attribute.
 unsigned deviceOf(mlir::Operation *op);
+/// Puts the op of `made`, which is returned, on the device of `op`.
+mlir::Value onDeviceOf(mlir::Operation *op, mlir::Value made);
 
 /// Loads the dialects that importGraph needs.
 void loadGraphDialects(mlir::MLIRContext &context);

@@ -25,9 +25,7 @@ static SmallVector<Value> joinAdjacent(ImplicitLocOpBuilder &b, ConcatOp op,
     }
     auto part = ConcatOp::create(b, ValueRange(values).slice(first, size),
                                  op.getAxisAttr());
-    if (Attribute device = op->getAttr(deviceAttr))
-      part->setAttr(deviceAttr, device);
-    parts.push_back(part);
+    parts.push_back(onDeviceOf(op, part));
   }
   return parts;
 }

@@ -3,6 +3,13 @@
 
 using namespace mlir;
 
+const backplane::Weight *bp::knownWeight(WeightOp weight,
+                                         const backplane::WeightPool &pool) {
+  const backplane::Weight *known =
+      weight ? pool.find(std::string_view(weight.getId())) : nullptr;
+  return known && !known->data.empty() ? known : nullptr;
+}
+
 FailureOr<Value> bp::addWeight(OpBuilder &builder, Operation *origin,
                                const backplane::TensorType &type,
                                backplane::Bytes bytes,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// AddWeight.h: weights that layouts make of others.
+// AddWeight.h: weights whose bytes are known, and those that layouts make of
+// them.
 #ifndef BACKPLANE_LAYOUT_ADDWEIGHT_H
 #define BACKPLANE_LAYOUT_ADDWEIGHT_H
 
@@ -10,6 +11,10 @@
 #include "mlir/IR/Builders.h"
 
 namespace bp {
+
+/// The bytes of the weight; null: there is none, or they are not known.
+const backplane::Weight *knownWeight(WeightOp weight,
+                                     const backplane::WeightPool &pool);
 
 /// Keeps the bytes in the pool and reads them where the builder is, in the name
 /// of `origin`.

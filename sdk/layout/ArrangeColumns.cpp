@@ -6,6 +6,7 @@
 // inner ones are neighbours, as [columns / 16, inner / 4, 16, 4]: an
 // instruction multiplies those at once.
 #include "sdk/dialect/Attributes.h"
+#include "sdk/layout/AddWeight.h"
 #include "sdk/layout/BlockedWeight.h"
 
 #include "backplane/compiler.h"
@@ -33,7 +34,7 @@ static bool isArranged(MatmulOp op, ArrayRef<LayoutOptions> devices,
   WeightOp weight = storedWeight(op.getB());
   bool widens = weight && getElementTypeOrSelf(weight.getType()) !=
                               getElementTypeOrSelf(op.getB().getType());
-  if (!isKnown(weight, pool) ||
+  if (!knownWeight(weight, pool) ||
       !(devices[deviceOf(op)].fusion & BP_FUSE_WEIGHTS) ||
       op->hasAttr(kernelAttr) || op.getTransposeA() || op.getWide() ||
       !(widens ? readsBytes(op)
@@ -68,8 +69,7 @@ static void addColumns(MatmulOp op, int64_t columns) {
   auto slice = SliceOp::create(builder, op.getLoc(), op.getType(), op,
                                DimsAttr::get(context, starts),
                                DimsAttr::get(context, sizes), strides);
-  if (Attribute device = op->getAttr(deviceAttr))
-    slice->setAttr(deviceAttr, device);
+  onDeviceOf(op, slice);
   type.dims.back() = Dim(columns);
   op.getResult().setType(toType(context, type));
   op.getResult().replaceAllUsesExcept(slice, slice);

@@ -5,6 +5,7 @@
 // from its start to its end. Of bytes some inputs are neighbours, as [outputs,
 // inputs / 4, window, 4]: an instruction multiplies those at once, and they lie
 // under the same pixel.
+#include "sdk/layout/AddWeight.h"
 #include "sdk/layout/BlockedWeight.h"
 
 #include "backplane/compiler.h"
@@ -96,7 +97,7 @@ static bool isArranged(ConvOp op, ArrayRef<LayoutOptions> devices,
   WeightOp weight = storedWeight(op.getW());
   bool isStored = weight && (weight.getResult() == op.getW() ||
                              widensBytes(op.getW().getDefiningOp()));
-  return isStored && isKnown(weight, pool) &&
+  return isStored && knownWeight(weight, pool) &&
          (device.fusion & BP_FUSE_WEIGHTS) != 0 && !op->hasAttr(kernelAttr) &&
          op.getGroups() == 1 && hasPixels(op) &&
          (hasBlocks(op) || inputsOf(op, device) > 1);

@@ -103,12 +103,6 @@ bool bp::isBlockedWeight(Value value) {
   return split.size() > whole.size() && joinedAxes(split, whole);
 }
 
-bool bp::isKnown(WeightOp weight, const backplane::WeightPool &pool) {
-  const backplane::Weight *known =
-      weight ? pool.find(std::string_view(weight.getId())) : nullptr;
-  return known && !known->data.empty();
-}
-
 int64_t bp::bytesAtOnce(Value left, Value right, const LayoutOptions &device) {
   constexpr int64_t bytes = 4, pairs = 2; // as they are, as 16 bits
   auto elementOf = [](Value factor) {

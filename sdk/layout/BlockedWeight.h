@@ -29,9 +29,6 @@ struct BlockedLayout {
 /// or null.
 WeightOp storedWeight(mlir::Value value);
 
-/// Whether the bytes of the weight are known.
-bool isKnown(WeightOp weight, const backplane::WeightPool &pool);
-
 /// How many elements of the sum over two factors that are widened from bytes an
 /// instruction of the device multiplies at once; 1: none does.
 int64_t bytesAtOnce(mlir::Value left, mlir::Value right,

@@ -96,8 +96,8 @@ bool pays(const Axis &axis, ArrayRef<Part> parts, ArrayRef<int64_t> x,
     seen += part.count * (part.end - part.seen);
   double share = 1 - double(seen) / double(axis.results * axis.window);
   double products = product(y) * product(w.drop_front());
-  return w.size() > kAxis + 2 && !parts.empty() && parts.size() <= maxParts &&
-         share >= minShare && product(y.drop_front(kAxis)) >= minPixels &&
+  return !parts.empty() && parts.size() <= maxParts && share >= minShare &&
+         product(y.drop_front(kAxis)) >= minPixels &&
          share * products >= productsOfCopy * (product(x) + product(y));
 }
 
@@ -158,11 +158,7 @@ private:
     type.dims[kAxis] = Dim(size);
     return toType(builder.getContext(), type);
   }
-  Value keep(Value value) {
-    if (Attribute device = op->getAttr(deviceAttr))
-      value.getDefiningOp()->setAttr(deviceAttr, device);
-    return value;
-  }
+  Value keep(Value value) { return onDeviceOf(op, value); }
 
   ConvOp op;
   const Axis &axis;
@@ -170,11 +166,10 @@ private:
 
 LogicalResult divide(ConvOp op, backplane::WeightPool &pool) {
   auto weight = op.getW().getDefiningOp<WeightOp>();
-  const backplane::Weight *known =
-      weight ? pool.find(std::string_view(weight.getId())) : nullptr;
+  const backplane::Weight *known = knownWeight(weight, pool);
   auto x = constants(op.getX().getType()), w = constants(op.getW().getType());
   auto y = constants(op.getType());
-  if (!known || known->data.empty() || !x || !w || !y)
+  if (!known || !x || !w || !y)
     return success();
   Axis axis = {(*y)[kAxis],
                (*w)[kAxis],
@@ -207,6 +202,7 @@ bool isDivided(ConvOp op, ArrayRef<LayoutOptions> devices) {
   const LayoutOptions &device = devices[deviceOf(op)];
   return (device.fusion & BP_FUSE_WEIGHTS) != 0 && !device.keepsWeights &&
          !op->hasAttr(kernelAttr) && op.getGroups() == 1 &&
+         op.getStrides().size() >= 3 &&
          getElementTypeOrSelf(op.getW().getType()).isF32();
 }
 

@@ -82,9 +82,7 @@ struct Narrowing {
 
   /// What is computed on the device of the contraction.
   template <typename Op> Value placed(Op op) {
-    if (Attribute device = contraction->getAttr(deviceAttr))
-      op->setAttr(deviceAttr, device);
-    return op.getResult();
+    return onDeviceOf(contraction, op.getResult());
   }
   Value cast(Value value, backplane::DType dtype) {
     Type element = toType(builder.getContext(), dtype);
@@ -109,8 +107,8 @@ FailureOr<Value> Narrowing::narrowWeight(WeightOp op) {
   for (size_t i = 0; i < bytes.size(); ++i)
     bytes[i] = uint8_t(elementOf(*weight, i));
   auto narrow = addWeight(builder, op, type, std::move(bytes), pool);
-  if (Attribute device = op->getAttr(deviceAttr); device && succeeded(narrow))
-    narrow->getDefiningOp()->setAttr(deviceAttr, device);
+  if (succeeded(narrow))
+    onDeviceOf(op, *narrow);
   return narrow;
 }
 

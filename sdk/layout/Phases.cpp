@@ -268,11 +268,7 @@ private:
         ReshapeOp::create(builder, op.getLoc(), typeOf(to), value, dims(to)));
   }
   /// On the device of the op.
-  Value keep(Value value) {
-    if (Attribute device = op->getAttr(deviceAttr))
-      value.getDefiningOp()->setAttr(deviceAttr, device);
-    return value;
-  }
+  Value keep(Value value) { return onDeviceOf(op, value); }
 
   ConvTransposeOp op;
   const Phases &phases;
@@ -280,10 +276,9 @@ private:
 
 LogicalResult split(ConvTransposeOp op, backplane::WeightPool &pool) {
   auto weight = op.getW().getDefiningOp<WeightOp>();
-  const backplane::Weight *known =
-      weight ? pool.find(std::string_view(weight.getId())) : nullptr;
+  const backplane::Weight *known = knownWeight(weight, pool);
   std::optional<Phases> phases = readPhases(op);
-  if (!phases || !known || known->data.empty())
+  if (!phases || !known)
     return success();
   Rewrite rewrite(op, *phases);
   SmallVector<Value> parts;

@@ -79,11 +79,7 @@ private:
   }
   DimsAttr dims(const Dims &of) { return DimsAttr::get(b_.getContext(), of); }
   /// On the device of the search.
-  Value keep(Value value) {
-    if (Attribute device = op_->getAttr(deviceAttr))
-      value.getDefiningOp()->setAttr(deviceAttr, device);
-    return value;
-  }
+  Value keep(Value value) { return onDeviceOf(op_, value); }
 
   ImplicitLocOpBuilder b_;
   ArgReduceOp op_;

@@ -222,11 +222,7 @@ private:
         CastOp::create(builder, loc, type, value, TypeAttr::get(element)));
   }
   /// On the device of the contraction.
-  Value place(Value value) {
-    if (Attribute device = product.contraction->getAttr(deviceAttr))
-      value.getDefiningOp()->setAttr(deviceAttr, device);
-    return value;
-  }
+  Value place(Value value) { return onDeviceOf(product.contraction, value); }
   DimsAttr dims(const backplane::Dims &of) {
     return DimsAttr::get(builder.getContext(), of);
   }

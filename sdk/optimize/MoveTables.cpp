@@ -50,8 +50,7 @@ private:
         WeightOp::create(b, op.getLoc(), op.getType(), b.getStringAttr(*id),
                          op.getDtypeAttr(), op.getDimsAttr());
     // What decides which device computes it stays.
-    if (Attribute device = op->getAttr(deviceAttr))
-      weight->setAttr(deviceAttr, device);
+    onDeviceOf(op, weight);
     op.replaceAllUsesWith(weight.getResult());
     op.erase();
     return success();
