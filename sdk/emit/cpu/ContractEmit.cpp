@@ -95,11 +95,14 @@ static ContractShape readShape(Contraction &c, const VnniPlan &vnni,
   shape.block = vnni.block;
   shape.window = window;
   shape.temporaries = isa<FloatType>(c.accumulator) && !vnni.narrow ? 1 : 2;
-  shape.widensB = c.blockOfB && c.depthOfBlock == 1 &&
-                  c.rhs.widening != ContractionOperand::Widening::None;
-  if (shape.widensB && vnni.perLane > 1)
+  bool widensB = c.blockOfB && c.depthOfBlock == 1 &&
+                 c.rhs.widening != ContractionOperand::Widening::None;
+  if (widensB && vnni.perLane > 1)
     shape.temporaries += 2; // the order of bytes
-  shape.widensPairsOfB = c.blockOfB && multipliesPairs(vnni);
+  if (widensB)
+    shape.loadsOfB = 5;
+  else if (c.blockOfB && multipliesPairs(vnni))
+    shape.loadsOfB = 3;
   // Integers gather no rounding error.
   if (vnni.narrow && vnni.narrow.isInteger())
     shape.deepest *= vnni.perLane;

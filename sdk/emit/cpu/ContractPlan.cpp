@@ -28,15 +28,12 @@ static double balance(const ContractShape &shape, int64_t vectors) {
   return double(all) / double(2 * std::max(half, ceilDiv(all, 2)));
 }
 
-/// What a vector of B counts for beside an element of A. Widening it counts as
-/// four loads, of pairs as two; of blocks, each tile of few rows reads all of B
-/// from memory.
+/// What a vector of B counts for beside an element of A. Of blocks, each tile
+/// of few rows reads all of B from memory.
 static int64_t costOfB(const ContractShape &shape) {
   constexpr int64_t fewRows = 16;
-  if (shape.widensB)
-    return 5;
-  if (shape.widensPairsOfB)
-    return 3;
+  if (shape.loadsOfB > 1)
+    return shape.loadsOfB;
   return shape.blockOfB && shape.m > 0 && shape.m <= fewRows ? 2 : 1;
 }
 

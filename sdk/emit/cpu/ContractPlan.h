@@ -42,8 +42,9 @@ struct ContractShape {
   /// Rows of a tile register, which has a vector of columns; 0: none.
   int64_t tileRows = 0;
   int64_t tileDepth = 0; ///< elements of k that it multiplies at once
-  bool widensB = false; ///< B is put in order or widened where it is multiplied
-  bool widensPairsOfB = false; ///< the same of bytes that lie in pairs
+  /// What a vector of B counts for beside an element of A where it is put in
+  /// order or widened as it is multiplied; 1: it is loaded as it is.
+  int64_t loadsOfB = 1;
 };
 
 /// Blocks, from the inside out: a micro tile of rows x vectors in registers, a
