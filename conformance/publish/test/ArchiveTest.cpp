@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/publish/Archive.h"
+#include "sdk/support/TemporaryFolder.h"
 
 #include <gtest/gtest.h>
 
@@ -19,16 +20,12 @@ namespace {
 class ArchiveTest : public testing::Test {
 protected:
   ArchiveTest() {
-    std::string pattern = testing::TempDir() + "archive-XXXXXX";
-    root_ = mkdtemp(pattern.data());
     fs::create_directories(root_ / "in" / "part");
     fs::create_directories(root_ / "out");
     write("in/a.txt", std::string(1000, 'a'));
     write("in/part/empty", "");
     write("in/part/big", std::string(300'000, 'b') + "end");
   }
-  ~ArchiveTest() override { fs::remove_all(root_); }
-
   void write(const std::string &name, const std::string &text) {
     std::ofstream(root_ / name, std::ios::binary) << text;
   }
@@ -43,7 +40,8 @@ protected:
     return unpackArchive(path(name), path("out"));
   }
 
-  fs::path root_;
+  TemporaryFolder temporary_;
+  fs::path root_ = temporary_.path();
 };
 
 TEST_F(ArchiveTest, UnpacksWhatItPacks) {

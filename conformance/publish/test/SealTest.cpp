@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/publish/Seal.h"
+#include "sdk/support/TemporaryFolder.h"
 
 #include <gtest/gtest.h>
 
@@ -16,18 +17,12 @@ namespace {
 class SealTest : public testing::Test {
 protected:
   SealTest() {
-    std::string pattern = testing::TempDir() + "seal-XXXXXX";
-    root_ = mkdtemp(pattern.data());
-    folder_ = (root_ / "run").string();
-    key_ = (root_ / "key").string();
     fs::create_directories(folder_ + "/part");
     write("records.jsonl", "{}\n");
     write("part/junit.xml", "<testsuites/>\n");
     EXPECT_TRUE(createKey(key_).ok());
     EXPECT_TRUE(sealFolder(folder_, key_).ok());
   }
-  ~SealTest() override { fs::remove_all(root_); }
-
   void write(const std::string &name, const std::string &text) {
     std::ofstream(fs::path(folder_) / name, std::ios::binary) << text;
   }
@@ -36,8 +31,9 @@ protected:
     return seal ? "" : seal.message();
   }
 
-  fs::path root_;
-  std::string folder_, key_;
+  TemporaryFolder temporary_;
+  fs::path root_ = temporary_.path();
+  std::string folder_ = root_ / "run", key_ = root_ / "key";
 };
 
 TEST_F(SealTest, HoldsForWhatWasSealed) {

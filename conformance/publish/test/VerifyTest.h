@@ -6,6 +6,7 @@
 
 #include "conformance/publish/Publish.h"
 #include "conformance/publish/Verify.h"
+#include "sdk/support/TemporaryFolder.h"
 
 #include <filesystem>
 #include <fstream>
@@ -68,15 +69,10 @@ inline std::vector<Record> passing(const RunFacts &facts) {
 class VerifyTest : public testing::Test {
 protected:
   VerifyTest() {
-    std::string pattern = testing::TempDir() + "verify-XXXXXX";
-    root_ = mkdtemp(pattern.data());
-    folder_ = (root_ / "run").string();
-    key_ = (root_ / "key").string();
     EXPECT_TRUE(createKey(key_).ok());
     rules_.keys.publicKey = key_ + ".pub";
     put(folder_, facts(), passing(facts()));
   }
-  ~VerifyTest() override { std::filesystem::remove_all(root_); }
 
   static void write(const std::string &path, const std::string &text) {
     std::ofstream(path, std::ios::binary) << text;
@@ -117,8 +113,9 @@ protected:
         << failure(folder_);
   }
 
-  std::filesystem::path root_;
-  std::string folder_, key_;
+  TemporaryFolder temporary_;
+  std::filesystem::path root_ = temporary_.path();
+  std::string folder_ = root_ / "run", key_ = root_ / "key";
   VerifyRules rules_;
 };
 

@@ -3,7 +3,6 @@
 #include "sdk/graph/Wire.h"
 
 #include <algorithm>
-#include <unistd.h>
 
 namespace backplane {
 
@@ -124,8 +123,6 @@ bp_status_t partition(void *self, const bp_partition_request_t *request,
 void PartitionTest::SetUp() {
   entry_ = compilerEntry();
   ASSERT_TRUE(entry_);
-  path_ = std::filesystem::temp_directory_path() /
-          ("bp-partition-test-" + std::to_string(getpid()) + ".bpx");
   for (auto [one, table, name] :
        {std::tuple(&sun, &sunTable, "sun"), {&moon, &moonTable, "moon"}}) {
     one->name = name;

@@ -8,6 +8,7 @@
 #include "sdk/compiler/test/Library.h"
 #include "sdk/graph/GraphTable.h"
 #include "sdk/package/Artifact.h"
+#include "sdk/support/TemporaryFolder.h"
 
 #include <filesystem>
 #include <functional>
@@ -36,7 +37,6 @@ struct Toy {
 class PartitionTest : public testing::Test {
 protected:
   void SetUp() override;
-  void TearDown() override { std::filesystem::remove(path_); }
 
   Status run(Model model, const char *target = "sun");
   Status run(const Graph &graph, const char *target = "sun") {
@@ -61,7 +61,8 @@ protected:
 
 private:
   decltype(&bp_compile_model_internal) entry_ = nullptr;
-  std::filesystem::path path_;
+  TemporaryFolder folder_;
+  std::filesystem::path path_ = folder_.path() + "/model.bpx";
 };
 
 } // namespace backplane

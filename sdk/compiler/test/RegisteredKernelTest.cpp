@@ -6,9 +6,9 @@
 #include "sdk/compiler/test/Library.h"
 #include "sdk/graph/GraphTable.h"
 #include "sdk/package/Artifact.h"
+#include "sdk/support/TemporaryFolder.h"
 
 #include <filesystem>
-#include <unistd.h>
 
 using namespace backplane;
 
@@ -101,9 +101,6 @@ protected:
   void SetUp() override {
     entry_ = compilerEntry();
     ASSERT_TRUE(entry_);
-    folder_ = std::filesystem::temp_directory_path() /
-              ("bp-registered-kernel-test-" + std::to_string(getpid()));
-    std::filesystem::create_directories(folder_);
     services_.plugins.push_back({"toy", "1.0.0", "hash", &toyTable, nullptr});
     services_.kernelSets.push_back(
         {"acme", "1.0.0", "hash", &kernelsTable, nullptr, nullptr});
@@ -111,7 +108,6 @@ protected:
     texts.clear();
     ir.clear();
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   /// The variant of a model that is written as a kernel is.
   VariantInfo compile(const std::string &body) {
@@ -140,7 +136,8 @@ protected:
 private:
   CompileServices services_;
   decltype(&bp_compile_model_internal) entry_ = nullptr;
-  std::filesystem::path folder_;
+  TemporaryFolder temporary_;
+  std::filesystem::path folder_ = temporary_.path();
 };
 
 constexpr const char *attention = R"(kernel attention version 2 where d <= 64 {

@@ -4,6 +4,7 @@
 // compiler library as the host uses it.
 #include "sdk/compiler/test/Library.h"
 #include "sdk/graph/GraphTable.h"
+#include "sdk/support/TemporaryFolder.h"
 
 #include <chrono>
 #include <condition_variable>
@@ -13,7 +14,6 @@
 #include <new>
 #include <set>
 #include <thread>
-#include <unistd.h>
 
 using namespace backplane;
 
@@ -73,15 +73,10 @@ protected:
   void SetUp() override {
     entry_ = compilerEntry();
     ASSERT_TRUE(entry_);
-    file_ = std::filesystem::temp_directory_path() /
-            ("bp-threads-test-" + std::to_string(getpid()) + ".bpx");
     services.plugins.push_back({"toy", "1.0.0", "hash", &toyTable, nullptr});
     services.graphTable = graphTable();
   }
-  void TearDown() override {
-    std::filesystem::remove(file_);
-    device = toEntry;
-  }
+  void TearDown() override { device = toEntry; }
 
   /// A kernel for each op, of sizes of its own.
   static Graph manyKernels() {
@@ -116,7 +111,8 @@ protected:
 
 private:
   decltype(&bp_compile_model_internal) entry_ = nullptr;
-  std::filesystem::path file_;
+  TemporaryFolder folder_;
+  std::filesystem::path file_ = folder_.path() + "/model.bpx";
 };
 
 TEST_F(ThreadsTest, GiveTheBytesOfOne) {

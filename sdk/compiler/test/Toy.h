@@ -9,12 +9,12 @@
 #include "sdk/graph/GraphTable.h"
 #include "sdk/graph/Wire.h"
 #include "sdk/package/Artifact.h"
+#include "sdk/support/TemporaryFolder.h"
 
 #include <array>
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <unistd.h>
 
 namespace backplane::toys {
 
@@ -58,14 +58,10 @@ protected:
   void SetUp() override {
     entry_ = compilerEntry();
     ASSERT_TRUE(entry_);
-    folder_ = std::filesystem::temp_directory_path() /
-              ("bp-compile-test-" + std::to_string(getpid()));
-    std::filesystem::create_directories(folder_);
     services.plugins.push_back({"toy", "1.0.0", "hash", &table, nullptr});
     services.graphTable = graphTable();
     toy = {};
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   Status run(const Graph &graph, const char *file = "model.bpx",
              const char *target = "toy") {
@@ -87,7 +83,8 @@ protected:
 
 private:
   decltype(&bp_compile_model_internal) entry_ = nullptr;
-  std::filesystem::path folder_;
+  TemporaryFolder temporary_;
+  std::filesystem::path folder_ = temporary_.path();
 };
 
 /// "cast:f32 neg:f32": the ops of all kernels.

@@ -6,12 +6,12 @@
 #define BACKPLANE_PACKAGE_TEST_ARTIFACTS_H
 
 #include "Sample.h"
+#include "sdk/support/TemporaryFolder.h"
 
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 namespace backplane::sample {
 
@@ -21,14 +21,7 @@ inline fb::DispatchT &firstDispatch(fb::ArtifactT &a) {
 
 class Artifacts : public testing::Test {
 protected:
-  void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() /
-              ("bp-artifact-" + std::to_string(getpid()));
-    std::filesystem::create_directories(folder_);
-    path_ = (folder_ / "model.bpx").string();
-    fullArtifact(artifact_, pool_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
+  void SetUp() override { fullArtifact(artifact_, pool_); }
 
   /// The artifact, written and opened; null when that failed, and so the test.
   std::shared_ptr<ArtifactFile> reopened() {
@@ -83,8 +76,9 @@ protected:
     return *a.variants[0]->program;
   }
 
-  std::filesystem::path folder_;
-  std::string path_;
+  TemporaryFolder temporary_;
+  std::filesystem::path folder_ = temporary_.path();
+  std::string path_ = folder_ / "model.bpx";
   fb::ArtifactT artifact_;
   WeightPool pool_;
 };
