@@ -43,6 +43,16 @@ inline std::vector<int64_t> integers(bp_dtype_t dtype) {
   return values;
 }
 
+/// Calls `check` with each direction of `compare` and the relation that it is.
+template <typename T> void checkDirections(auto check) {
+  check("eq", std::equal_to<T>());
+  check("ne", std::not_equal_to<T>());
+  check("lt", std::less<T>());
+  check("le", std::less_equal<T>());
+  check("gt", std::greater<T>());
+  check("ge", std::greater_equal<T>());
+}
+
 /// The number that the bits of a stored integer mean.
 inline __int128 meaning(const Tensor &tensor, int64_t index) {
   int64_t value = tensor.i(index);

@@ -147,17 +147,11 @@ TEST(Elementwise, FloatMinMax) {
 }
 
 TEST(Elementwise, CompareFloats) {
-  auto check = [](const char *direction, auto relation) {
+  checkDirections<double>([](const char *direction, auto relation) {
     checkBinary(
         "compare", {{"direction", std::string(direction)}},
         [&](double a, double b) { return relation(a, b) ? 1.0L : 0.0L; }, 0);
-  };
-  check("eq", std::equal_to<double>());
-  check("ne", std::not_equal_to<double>());
-  check("lt", std::less<double>());
-  check("le", std::less_equal<double>());
-  check("gt", std::greater<double>());
-  check("ge", std::greater_equal<double>());
+  });
 }
 
 TEST(Elementwise, RankZeroEmptyAndLarge) {

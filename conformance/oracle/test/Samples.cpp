@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Samples.h"
+#include "SmallOps.h"
 
 #include "gtest/gtest.h"
 
@@ -139,12 +140,7 @@ std::vector<Tensor> inputsOf(const Sample &sample) {
 
 Graph graphOf(const Sample &sample, const std::vector<Tensor> &inputs) {
   Graph graph;
-  std::vector<ValueId> operands;
-  for (const Tensor &input : inputs)
-    operands.push_back(graph.addInput(
-        "x" + std::to_string(operands.size()),
-        {input.dtype, Dims(input.dims.begin(), input.dims.end())}));
-  auto results = graph.add(sample.op, operands, sample.attributes);
+  auto results = addTo(graph, sample.op, inputs, sample.attributes);
   EXPECT_TRUE(results.ok()) << sample.name << ": " << results.message();
   if (results.ok())
     graph.addOutput((*results)[0], "y");

@@ -30,18 +30,25 @@ inline Tensor integers(DType dtype, std::vector<int64_t> dims,
   return tensor;
 }
 
+/// The results of one op on inputs of the graph that are like these.
+inline auto addTo(Graph &graph, std::string_view op,
+                  const std::vector<Tensor> &inputs,
+                  const Attributes &attributes) {
+  std::vector<ValueId> operands;
+  for (const Tensor &input : inputs)
+    operands.push_back(graph.addInput(
+        "x" + std::to_string(operands.size()),
+        {input.dtype, Dims(input.dims.begin(), input.dims.end())}));
+  return graph.add(op, operands, attributes);
+}
+
 /// The outputs of one op on these inputs.
 inline Result<std::vector<Expected>> run(std::string_view op,
                                          const std::vector<Tensor> &inputs,
                                          const Attributes &attributes = {},
                                          const Declaration &declaration = {}) {
   Graph graph;
-  std::vector<ValueId> operands;
-  for (const Tensor &input : inputs)
-    operands.push_back(graph.addInput(
-        "x" + std::to_string(operands.size()),
-        {input.dtype, Dims(input.dims.begin(), input.dims.end())}));
-  auto results = graph.add(op, operands, attributes);
+  auto results = addTo(graph, op, inputs, attributes);
   if (!results)
     return results.status();
   for (ValueId result : *results)
