@@ -106,7 +106,8 @@ def matmul(b):
     left = b.input(dtype, [*batch, m, k], b.some_axes(len(batch) + 1), -1, 1)
     shared = b.random.random() < 0.6
     shape = [k, n] if shared else [*batch, k, n]
-    right = (b.weight if shared else b.input)(dtype, shape, low=-1, high=1)
+    known = shared or b.random.random() < 0.5
+    right = (b.weight if known else b.input)(dtype, shape, low=-1, high=1)
     b.terms = max(1, k)
     value = b.node("MatMul", [left, right])
     return [epilogue(b, dtype, value, n, -1, 2) if dtype in FLOATS else value]

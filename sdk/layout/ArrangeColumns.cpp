@@ -18,13 +18,24 @@ using backplane::Dim;
 /// Columns of a block: a line of a cache.
 static constexpr int64_t kBlock = 16;
 
-/// Rows of the result, if they are known; else 0.
+/// The axes of the weight before rows and columns.
+static size_t batchAxes(MatmulOp op) {
+  return dimsOf(op.getB().getType()).size() - 2;
+}
+
+/// Rows of the result that one weight computes, if they are known; else 0.
 static int64_t rowsOf(MatmulOp op) {
   int64_t rows = 1;
   backplane::Dims dims = dimsOf(op.getType());
-  for (const Dim &dim : ArrayRef(dims).drop_back())
+  for (const Dim &dim : ArrayRef(dims).drop_back().drop_front(batchAxes(op)))
     rows *= dim.constant().value_or(0);
   return rows;
+}
+
+/// Elements of a column.
+static Dim innerOf(MatmulOp op) {
+  return dimsOf(
+      op.getB().getType())[batchAxes(op) + (op.getTransposeB() ? 1 : 0)];
 }
 
 /// One row passes as quickly over the rows of a weight of f32 as over blocks,
@@ -38,8 +49,7 @@ static bool isArranged(MatmulOp op, ArrayRef<LayoutOptions> devices,
       !(devices[deviceOf(op)].fusion & BP_FUSE_WEIGHTS) ||
       op->hasAttr(kernelAttr) || op.getTransposeA() || op.getWide() ||
       !(widens ? readsBytes(op)
-               : getElementTypeOrSelf(weight.getType()).isF32()) ||
-      cast<RankedTensorType>(op.getB().getType()).getRank() != 2)
+               : getElementTypeOrSelf(weight.getType()).isF32()))
     return false;
   std::optional<int64_t> columns = dimsOf(op.getType()).back().constant();
   int64_t rows = rowsOf(op);
@@ -53,7 +63,8 @@ static bool isArranged(MatmulOp op, ArrayRef<LayoutOptions> devices,
 static bool canPad(MatmulOp op, const LayoutOptions &device) {
   constexpr int64_t minColumns = 8 * kBlock;
   int64_t rows = rowsOf(op);
-  return !device.keepsWeights && rows > 0 && rows <= 4 * kBlock &&
+  return !device.keepsWeights && batchAxes(op) == 0 && rows > 0 &&
+         rows <= 4 * kBlock &&
          *dimsOf(op.getType()).back().constant() >= minColumns;
 }
 
@@ -78,10 +89,25 @@ static void addColumns(MatmulOp op, int64_t columns) {
 /// Inner elements of a column that are neighbours; 1: none are.
 static int64_t innerAtOnce(MatmulOp op, int64_t columns,
                            const LayoutOptions &device) {
-  Dim inner = dimsOf(op.getB().getType())[op.getTransposeB() ? 1 : 0];
   int64_t atOnce = bytesAtOnce(op.getA(), op.getB(), device);
-  int64_t size = inner.constant().value_or(0);
+  int64_t size = innerOf(op).constant().value_or(0);
   return columns > kBlock && size > atOnce && size % atOnce == 0 ? atOnce : 1;
+}
+
+/// The layout of each weight along the axes of a batch.
+static BlockedLayout repeated(const BlockedLayout &one, ArrayRef<Dim> batch) {
+  auto axes = int64_t(batch.size());
+  BlockedLayout all{.split = backplane::Dims(batch.begin(), batch.end()),
+                    .order = llvm::to_vector(llvm::seq(axes)),
+                    .view = llvm::to_vector(llvm::seq(axes)),
+                    .whole = backplane::Dims(batch.begin(), batch.end())};
+  llvm::append_range(all.split, one.split);
+  llvm::append_range(all.whole, one.whole);
+  for (int64_t axis : one.order)
+    all.order.push_back(axes + axis);
+  for (int64_t axis : one.view)
+    all.view.push_back(axes + axis);
+  return all;
 }
 
 /// A weight of so many columns, of which some inner elements are neighbours.
@@ -110,17 +136,19 @@ static BlockedLayout layoutOf(Dim inner, int64_t columns, int64_t atOnce,
 static LogicalResult arrange(MatmulOp op, const LayoutOptions &device,
                              backplane::WeightPool &pool) {
   bool isTransposed = op.getTransposeB();
-  Dim inner = dimsOf(op.getB().getType())[isTransposed ? 1 : 0];
+  backplane::Dims dims = dimsOf(op.getB().getType());
   int64_t before = *dimsOf(op.getType()).back().constant();
   auto columns = int64_t(llvm::alignTo(uint64_t(before), kBlock));
-  BlockedLayout layout =
-      layoutOf(inner, columns, innerAtOnce(op, columns, device), isTransposed);
+  BlockedLayout layout = layoutOf(
+      innerOf(op), columns, innerAtOnce(op, columns, device), isTransposed);
   if (columns != before) {
     layout.padded = layout.whole;
     if (isTransposed)
       std::swap(layout.padded[0], layout.padded[1]);
     addColumns(op, columns);
   }
+  if (batchAxes(op) > 0)
+    layout = repeated(layout, ArrayRef(dims).drop_back(2));
   op.setTransposeB(false);
   return storeInBlocks(op.getBMutable(), layout, device, pool);
 }

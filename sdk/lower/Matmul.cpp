@@ -85,18 +85,21 @@ std::pair<Value, AffineMap> operand(Lowering &lowering, Value value,
 }
 
 /// What B is a reshape of that does no more than to join blocks of columns, and
-/// of inner elements or not, or null.
+/// of inner elements or not, of each weight of a batch; or null.
 Value columnBlocks(MatmulOp op) {
   auto reshape = op.getB().getDefiningOp<ReshapeOp>();
   if (!reshape || op.getTransposeA() || op.getTransposeB())
     return {};
   backplane::Dims split = dimsOf(reshape.getX().getType());
   auto parts = joinedAxes(split, dimsOf(op.getB().getType()));
-  const backplane::Dim one(1);
+  if (!parts || llvm::is_contained(split, backplane::Dim(1)))
+    return {};
+  auto batch = ArrayRef(*parts).drop_back(2);
+  size_t inners = (*parts)[batch.size()];
   bool joins =
-      parts && parts->size() == 2 && parts->back() == 2 &&
-      !llvm::is_contained(split, one) &&
-      (parts->front() == 1 || (parts->front() == 2 && split[1].constant()));
+      parts->back() == 2 &&
+      llvm::all_of(batch, [](size_t n) { return n == 1; }) &&
+      (inners == 1 || (inners == 2 && split[batch.size() + 1].constant()));
   return joins ? reshape.getX() : Value();
 }
 
@@ -104,18 +107,20 @@ Value columnBlocks(MatmulOp op) {
 Value multiplyBlocks(Lowering &lowering, MatmulOp op, Value blocks) {
   std::vector<backplane::Dim> whole = dimsOf(op.getType()), split = whole;
   std::vector<backplane::Dim> ofB = dimsOf(blocks.getType());
-  size_t parts = ofB.size() - 2; // of the inner axis
-  split.back() = ofB[parts];
-  split.push_back(ofB[parts + 1]);
+  size_t batch = dimsOf(op.getB().getType()).size() - 2;
+  size_t parts = ofB.size() - 2 - batch; // of the inner axis
+  split.back() = ofB[batch + parts];
+  split.push_back(ofB.back());
   LoopNest nest{op.getContext(), {}};
   Exprs rows = nest.parallels(whole.size() - 1);
   AffineExpr block = nest.parallel(), column = nest.parallel();
   Exprs inners = nest.reductions(parts);
-  AffineExpr inner = joinedIndex(inners, ofB[parts - 1]);
+  AffineExpr inner = joinedIndex(inners, ofB[batch + parts - 1]);
   auto [a, mapA] =
       operand(lowering, op.getA(), nest.map(joined({rows, {inner}})));
-  auto [b, mapB] =
-      operand(lowering, blocks, nest.map(joined({inners, {block, column}})));
+  Exprs outer(ArrayRef(rows).take_front(batch));
+  auto [b, mapB] = operand(lowering, blocks,
+                           nest.map(joined({outer, inners, {block, column}})));
   Sizes sizes = lowering.sizes(DimsAttr::get(op.getContext(), split));
   Value start = zeros(lowering, sizes, elementOf(op.getType()));
   Maps maps{mapA, mapB, nest.map(joined({rows, {block, column}}))};

@@ -240,17 +240,38 @@ static OpFoldResult foldable(Value value) {
 static scf::ForallOp makeGroups(const VectorBuilder &b,
                                 const ContractProblem &problem) {
   SmallVector<OpFoldResult> lows, highs, steps;
-  auto loop = [&](Value size, int64_t step) {
+  auto loop = [&](Value size, OpFoldResult step) {
     lows.push_back(b.builder.getIndexAttr(0));
     highs.push_back(foldable(size));
-    steps.push_back(b.builder.getIndexAttr(step));
+    steps.push_back(step);
   };
-  for (unsigned i : problem.c.outer)
-    loop(problem.operands.sizes[i], 1);
-  loop(problem.operands.sizeN, problem.plan.groupN);
-  loop(problem.operands.sizeM, problem.plan.groupM);
+  OpFoldResult one = b.builder.getIndexAttr(1);
+  for (unsigned i : problem.c.outer) {
+    Value size = problem.operands.sizes[i];
+    loop(size, problem.plan.allOuter ? foldable(size) : one);
+  }
+  loop(problem.operands.sizeN, b.builder.getIndexAttr(problem.plan.groupN));
+  loop(problem.operands.sizeM, b.builder.getIndexAttr(problem.plan.groupM));
   return scf::ForallOp::create(b.builder, b.loc, lows, highs, steps,
                                ValueRange(), std::nullopt);
+}
+
+/// Starts the code of a group; returns the indices of the outer loops, of its
+/// first column and of its first row.
+static SmallVector<Value> enterGroup(const VectorBuilder &b,
+                                     const ContractProblem &problem) {
+  auto groups = makeGroups(b, problem);
+  b.builder.setInsertionPointToStart(groups.getBody());
+  SmallVector<Value> ids(groups.getInductionVars());
+  if (!problem.plan.allOuter)
+    return ids;
+  for (auto [id, outer] : llvm::zip(ids, problem.c.outer)) {
+    auto loop = scf::ForOp::create(b.builder, b.loc, b.index(0),
+                                   problem.operands.sizes[outer], b.index(1));
+    b.builder.setInsertionPointToStart(loop.getBody());
+    id = loop.getInductionVar();
+  }
+  return ids;
 }
 
 /* ---- Few pixels ---- */
@@ -314,10 +335,8 @@ static bool emitTransposed(const VectorBuilder &b, const Contraction &c,
                             problem.image};
   problem.operands = transpose(result.operands);
   std::swap(result.plan.groupM, result.plan.groupN);
-  auto groups = makeGroups(b, problem);
   OpBuilder::InsertionGuard guard(b.builder);
-  b.builder.setInsertionPointToStart(groups.getBody());
-  SmallVector<Value> ids(groups.getInductionVars());
+  SmallVector<Value> ids = enterGroup(b, problem);
   ContractScope scope(b, problem, ids);
   std::swap(ids.end()[-1], ids.end()[-2]);
   emitBlocked(scope, ContractScope(b, result, ids));
@@ -388,10 +407,8 @@ void emitContraction(OpBuilder &builder, const Contraction &contraction,
     c.blockOfA = 0;
   ContractProblem problem = planProblem(b, c, vnni, image, machine);
   tellPaths(problem);
-  auto groups = makeGroups(b, problem);
   OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(groups.getBody());
-  ContractScope scope(b, problem, groups.getInductionVars());
+  ContractScope scope(b, problem, enterGroup(b, problem));
   if (problem.plan.dots)
     return DotsBuilder(scope).run();
   if (problem.plan.gemv)

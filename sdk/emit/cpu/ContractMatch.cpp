@@ -304,8 +304,8 @@ bool Matcher::assignLoops() {
   return !c.n.empty();
 }
 
-/// Where B has the axes block, k and column, or, of bytes, the last loop of k
-/// behind the columns.
+/// Where B has the axes block, k and column, after those of a batch, or, of
+/// bytes, the last loop of k behind the columns.
 void Matcher::findBlocksOfB() {
   bool isNarrow = c.rhs.widening != ContractionOperand::Widening::None;
   bool areDeep = isNarrow && !c.blockOfA && c.k.size() == 2;
@@ -318,7 +318,14 @@ void Matcher::findBlocksOfB() {
   auto axes = llvm::map_to_vector(loops, [&](unsigned loop) {
     return getAffineDimExpr(loop, c.rhs.map.getContext());
   });
-  if (c.rhs.map.getResults() != ArrayRef(axes))
+  ArrayRef<AffineExpr> all = c.rhs.map.getResults();
+  auto isOuter = [&](AffineExpr axis) {
+    auto loop = dyn_cast<AffineDimExpr>(axis);
+    return loop && llvm::is_contained(c.outer, loop.getPosition());
+  };
+  if (all.size() < axes.size() ||
+      all.take_back(axes.size()) != ArrayRef(axes) ||
+      !llvm::all_of(all.drop_back(axes.size()), isOuter))
     return;
   if (areDeep)
     c.depthOfBlock = sizes[c.k[1]];

@@ -240,6 +240,17 @@ static void chooseGemvGroups(const ContractShape &shape, ContractPlan &plan) {
     plan.groupN = roundUp(ceilDiv(known(shape.n), 2), shape.lanes);
 }
 
+/// Whether iterations of outer loops are too little work to be shared by
+/// threads.
+static bool takesAllOuter(const ContractShape &shape,
+                          const ContractPlan &plan) {
+  Groups groups{shape, plan};
+  return shape.outer > 1 && groups.count() <= double(shape.outer) &&
+         double(std::max(plan.groupM, kRowsOfTwo)) * double(plan.groupN) *
+                 double(known(shape.k)) * groups.count() <=
+             kLeastOfTwo;
+}
+
 /// Elements of packed columns that stay near beside rows of A.
 static constexpr int64_t kPackedColumns = 1 << 16;
 
@@ -313,6 +324,7 @@ ContractPlan planContraction(const ContractShape &shape) {
     plan.depth = plan.pitchA;
   plan.gemv = isGemv(shape);
   plan.gemv ? chooseGemvGroups(shape, plan) : chooseGroups(shape, plan);
+  plan.allOuter = takesAllOuter(shape, plan);
   // A copy of A pays when enough columns use it, or when its rows push each
   // other out of the nearest cache.
   plan.packA =

@@ -55,6 +55,7 @@ struct ContractPlan {
   /// Elements from one row of packed A to the next, or column of B for dots.
   int64_t pitchA = 1;
   int64_t groupM = 1, groupN = 1;
+  bool allOuter = false;    ///< a group has all of the outer loops
   int64_t window = 1;       ///< as in the shape
   bool gemv = false;        ///< few rows: B is read once, in whole rows
   bool dots = false;        ///< few columns: lanes are elements of k

@@ -42,6 +42,39 @@ func.func @columns(%x: tensor<4x64xf32>, %w: tensor<3x64x16xf32>,
   return %r : tensor<4x3x16xf32>
 }
 
+// So is each weight of a batch, which is one work-group where it is little work.
+// CHECK-LABEL: func.func @batch
+// CHECK: %[[W:.*]] = memref.collapse_shape %arg1
+// CHECK-NOT: scf.forall
+// CHECK: scf.for {{.*}} = %c0 to %c2 step %c1
+// CHECK: scf.for {{.*}} = %c0 to %c48 step %c16
+// CHECK-NOT: vector.maskedload
+// CHECK-NOT: vector.gather
+// CHECK: %{{.*}}:8 = scf.for {{.*}} iter_args
+// CHECK-COUNT-2: vector.load %[[W]]
+// CHECK-NOT: linalg
+func.func @batch(%x: tensor<2x4x64xf32>, %w: tensor<2x3x64x16xf32>,
+                 %c: tensor<2x4x3x16xf32>) -> tensor<2x4x3x16xf32>
+    attributes {bp.inputs = 2 : i64, bp.outputs = 1 : i64} {
+  %zero = arith.constant 0.0 : f32
+  %start = linalg.fill ins(%zero : f32) outs(%c : tensor<2x4x3x16xf32>)
+      -> tensor<2x4x3x16xf32>
+  %r = linalg.generic {
+      indexing_maps = [affine_map<(i, m, b, n, k) -> (i, m, k)>,
+                       affine_map<(i, m, b, n, k) -> (i, b, k, n)>,
+                       affine_map<(i, m, b, n, k) -> (i, m, b, n)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel",
+                        "reduction"]}
+      ins(%x, %w : tensor<2x4x64xf32>, tensor<2x3x64x16xf32>)
+      outs(%start : tensor<2x4x3x16xf32>) {
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %p = arith.mulf %a, %b : f32
+    %s = arith.addf %sum, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<2x4x3x16xf32>
+  return %r : tensor<2x4x3x16xf32>
+}
+
 // Bytes of such a weight become numbers on the way to the product.
 // CHECK-LABEL: func.func @bytes
 // CHECK: %[[W:.*]] = memref.collapse_shape %arg1

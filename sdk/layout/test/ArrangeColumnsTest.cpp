@@ -15,12 +15,14 @@ namespace {
 
 constexpr int64_t inner = 3;
 
-/// A product of some rows and a weight that has the numbers 0, 1, ….
+/// A product of some rows and a weight that has the numbers 0, 1, …, or of a
+/// batch of them.
 class Fixture : public FixtureBase {
 public:
-  Fixture(int64_t rows, int64_t columns, bool isTransposed)
-      : rows(rows), columns(columns), isTransposed(isTransposed) {
-    std::vector<float> numbers(size_t(inner * columns));
+  Fixture(int64_t rows, int64_t columns, bool isTransposed, int64_t batch = 0)
+      : rows(rows), columns(columns), batch(batch), isTransposed(isTransposed) {
+    std::vector<float> numbers(
+        size_t(inner * columns * std::max<int64_t>(batch, 1)));
     for (size_t i = 0; i < numbers.size(); ++i)
       numbers[i] = float(i);
     backplane::Bytes bytes(numbers.size() * sizeof(float));
@@ -28,6 +30,8 @@ public:
     backplane::Dims dims{inner, columns};
     if (isTransposed)
       std::swap(dims[0], dims[1]);
+    if (batch)
+      dims.insert(dims.begin(), batch);
     id = *pool.add({backplane::DType::F32, dims}, std::move(bytes));
     module = parseSourceString<ModuleOp>(text(), &context);
   }
@@ -39,13 +43,13 @@ public:
     return read == id ? nullptr : pool.find(read);
   }
 
-  int64_t rows, columns;
+  int64_t rows, columns, batch;
   bool isTransposed;
 
 private:
-  static std::string tensor(int64_t first, int64_t second) {
-    return "tensor<" + std::to_string(first) + "x" + std::to_string(second) +
-           "xf32>";
+  std::string tensor(int64_t first, int64_t second) const {
+    return "tensor<" + (batch ? std::to_string(batch) + "x" : "") +
+           std::to_string(first) + "x" + std::to_string(second) + "xf32>";
   }
   std::string text() const {
     int64_t first = inner, second = columns;
@@ -55,9 +59,10 @@ private:
                 result = tensor(rows, columns);
     return "func.func @main(%x: " + x + ") -> " + result +
            " {\n  %w = bp.weight {id = \"" + id +
-           "\", dtype = f32, dims = #bp.dims<[\"" + std::to_string(first) +
-           "\", \"" + std::to_string(second) + "\"]>} : () -> " + weight +
-           "\n  %r = bp.matmul %x, %w " +
+           "\", dtype = f32, dims = #bp.dims<[\"" +
+           (batch ? std::to_string(batch) + "\", \"" : "") +
+           std::to_string(first) + "\", \"" + std::to_string(second) +
+           "\"]>} : () -> " + weight + "\n  %r = bp.matmul %x, %w " +
            (isTransposed ? "{transpose_b = true} " : "") + ": (" + x + ", " +
            weight + ") -> " + result + "\n  return %r : " + result + "\n}\n";
   }
@@ -67,15 +72,20 @@ private:
 /// zeros in columns that were added.
 void expectBlocks(const Fixture &f, const backplane::Weight &weight) {
   int64_t blocks = (f.columns + 15) / 16;
-  ASSERT_EQ(weight.type.dims, (backplane::Dims{blocks, inner, 16}));
-  for (int64_t k = 0; k < inner; ++k)
-    for (int64_t c = 0; c < blocks * 16; ++c) {
-      float number;
-      int64_t place = (c / 16 * inner + k) * 16 + c % 16;
-      std::memcpy(&number, weight.data.data() + place * 4, 4);
-      int64_t before = f.isTransposed ? c * inner + k : k * f.columns + c;
-      EXPECT_EQ(number, c < f.columns ? float(before) : 0.0f);
-    }
+  backplane::Dims dims{blocks, inner, 16};
+  if (f.batch)
+    dims.insert(dims.begin(), f.batch);
+  ASSERT_EQ(weight.type.dims, dims);
+  for (int64_t i = 0; i < std::max<int64_t>(f.batch, 1); ++i)
+    for (int64_t k = 0; k < inner; ++k)
+      for (int64_t c = 0; c < blocks * 16; ++c) {
+        float number;
+        int64_t place = ((i * blocks + c / 16) * inner + k) * 16 + c % 16;
+        std::memcpy(&number, weight.data.data() + place * 4, 4);
+        int64_t before = f.isTransposed ? c * inner + k : k * f.columns + c;
+        before += i * inner * f.columns;
+        EXPECT_EQ(number, c < f.columns ? float(before) : 0.0f);
+      }
 }
 
 } // namespace
@@ -127,6 +137,23 @@ TEST(ArrangeColumns, TakesOneRowOfATransposedWeight) {
   ASSERT_TRUE(f.form(BP_FUSE_WEIGHTS));
   ASSERT_NE(f.arranged(), nullptr);
   expectBlocks(f, *f.arranged());
+}
+
+// Each weight of a batch has blocks of its own, and no columns are added.
+TEST(ArrangeColumns, StoresBlocksOfABatch) {
+  for (auto [rows, isTransposed] :
+       {std::pair(4, false), {4, true}, {1, true}}) {
+    Fixture f(rows, 48, isTransposed, 5);
+    ASSERT_TRUE(f.form(BP_FUSE_WEIGHTS)) << f.print();
+    EXPECT_EQ(f.count("call"), 1u) << f.print();
+    ASSERT_NE(f.arranged(), nullptr);
+    expectBlocks(f, *f.arranged());
+  }
+  Fixture odd(7, 130, true, 5), one(1, 48, false, 5);
+  ASSERT_TRUE(odd.form(BP_FUSE_WEIGHTS));
+  ASSERT_TRUE(one.form(BP_FUSE_WEIGHTS));
+  for (Fixture *f : {&odd, &one})
+    EXPECT_EQ(f->arranged(), nullptr) << f->print();
 }
 
 // The blocks are a dispatch of their own, of the weight as it is.
