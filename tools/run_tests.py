@@ -228,6 +228,7 @@ SUITES = {
     "nodes": (scripted("conformance/onnx_nodes/run_node_tests.py"), 240),
     "narrow": (scripted("conformance/onnx_nodes/run_narrow_tests.py"), 30),
     "random": (scripted("conformance/random/run_random_tests.py"), 90),
+    "recurrent": (scripted("conformance/random/run_recurrent_tests.py"), 30),
     "shapes": (scripted("conformance/shapes/run_shape_models.py"), 60),
     "random-ops": (scripted("conformance/random_ops/run_random_op_tests.py"), 60),
     "split": (scripted("conformance/split/run_split_tests.py"), 30),

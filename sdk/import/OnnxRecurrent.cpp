@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // RNN, GRU and LSTM: few steps are written out, others are a loop. The products
-// of the inputs with their weights are one matmul for all steps.
+// of the inputs with their weights are one matmul for all steps. Two directions
+// with the same functions are a batch: each step is a step of both.
 #include "Loop.h"
 #include "OnnxHandlers.h"
 #include "Recurrent.h"
@@ -13,7 +14,8 @@ namespace {
 /// More steps become a loop: the graph grows with each that is written out.
 constexpr int64_t kMostSteps = 64;
 
-/// What the cell of one direction computes with, and its state.
+/// What a cell computes with, and its state. The cells of two directions at
+/// once have an axis of 2 before all others, biases and peepholes [2, 1, size].
 struct Cell {
   Node &node;
   const RecurrentShape &shape;
@@ -35,6 +37,13 @@ struct Cell {
     return value == kNone
                ? kNone
                : sliceLast(node, value, index * shape.hidden, shape.hidden);
+  }
+  /// The weights of one gate.
+  ValueId weightsOf(int64_t gate) const {
+    if (!node.ok())
+      return kNone;
+    size_t rows = node.type(weights).rank() - 2;
+    return node.part(weights, rows, gate * shape.hidden, shape.hidden);
   }
   ValueId activate(size_t which, ValueId x) const {
     if (clip > 0)
@@ -65,10 +74,7 @@ void stepGru(Cell &cell, ValueId x) {
   if (cell.flag) {
     inner = cell.mul(r, cell.gate(all, 2));
   } else {
-    int64_t hidden = cell.shape.hidden;
-    ValueId own =
-        cell.node.slice(cell.weights, {2 * hidden, 0}, {hidden, hidden});
-    inner = cell.node.op("matmul", {cell.mul(r, cell.h), own},
+    inner = cell.node.op("matmul", {cell.mul(r, cell.h), cell.weightsOf(2)},
                          {{"transpose_b", int64_t(1)}});
     inner = cell.add(inner, cell.gate(cell.bias, 2));
   }
@@ -93,8 +99,9 @@ void stepLstm(Cell &cell, ValueId x) {
   cell.h = cell.mul(o, applyActivation(cell.node, cell.activations[2], cell.c));
 }
 
-struct Direction {
-  ValueId all, h, c; ///< [steps, 1, batch, hidden], [1, batch, hidden] twice
+/// Of n directions.
+struct Results {
+  ValueId all, h, c; ///< [steps, n, batch, hidden], [n, batch, hidden] twice
 };
 
 /// One of RNN, GRU and LSTM.
@@ -107,17 +114,24 @@ public:
 
 private:
   bool readShape();
+  bool areAlike() const;
+  ValueId own(ValueId given, int64_t direction);
+  Dims withDirections(Dims dims) const;
   Cell makeCell(int64_t direction);
   void readStates(Cell &cell, int64_t direction);
   ValueId state(size_t input, int64_t direction);
   ValueId optional(size_t input, int64_t direction, int64_t size);
   ValueId inputProducts(const Cell &cell, int64_t direction);
-  ValueId step(Cell &cell, ValueId products, ValueId lengths, const Dim &time);
-  Direction runDirection(int64_t direction, bool reversed);
+  ValueId secondReversed(ValueId value);
+  std::vector<Dim> times(const Dim &iteration, bool reversed) const;
+  ValueId inside(ValueId lengths, const std::vector<Dim> &times);
+  ValueId step(Cell &cell, ValueId products, ValueId lengths,
+               const std::vector<Dim> &times);
+  Results runDirection(int64_t direction, bool reversed);
   ValueId writeOut(Cell &cell, ValueId products, bool reversed);
   ValueId loop(Cell &cell, ValueId products, int64_t direction, bool reversed);
   ValueId joined(std::vector<ValueId> values, int64_t axis);
-  void outputs(const std::vector<Direction> &directions);
+  void outputs(const std::vector<Results> &directions);
 
   Node &node_;
   int64_t gates_;
@@ -126,8 +140,26 @@ private:
   RecurrentShape shape_;
   std::vector<Activation> activations_;
   bool flag_ = false;
+  bool together_ = false; ///< both directions at once
   ValueId x_ = kNone, lengths_ = kNone;
 };
+
+/// Whether two directions have the same functions.
+bool Recurrent::areAlike() const {
+  auto middle = activations_.begin() + ptrdiff_t(activations_.size() / 2);
+  return std::equal(activations_.begin(), middle, middle, activations_.end());
+}
+
+/// The part of an input [directions, ...] that one direction reads, or all.
+ValueId Recurrent::own(ValueId given, int64_t direction) {
+  return together_ ? given : sliceFirst(node_, given, direction);
+}
+
+Dims Recurrent::withDirections(Dims dims) const {
+  if (together_)
+    dims.insert(dims.begin(), Dim(2));
+  return dims;
+}
 
 bool Recurrent::readShape() {
   shape_.batchFirst = node_.flag("layout", false);
@@ -147,9 +179,9 @@ bool Recurrent::readShape() {
 
 /// An initial state of one direction, zeros when it is not given.
 ValueId Recurrent::state(size_t input, int64_t direction) {
-  Dims dims{shape_.batch, shape_.hidden};
   if (!node_.has(input))
-    return node_.fill(node_.type(x_).dtype, 0, dims);
+    return node_.fill(node_.type(x_).dtype, 0,
+                      withDirections({shape_.batch, shape_.hidden}));
   ValueId given = node_.value(input);
   if (node_.ok() && node_.type(given).rank() != 3)
     node_.reject("an initial state must have rank 3");
@@ -157,15 +189,15 @@ ValueId Recurrent::state(size_t input, int64_t direction) {
     given = node_.transpose(given, {1, 0, 2});
   given =
       node_.withDims(given, {shape_.directions, shape_.batch, shape_.hidden});
-  return sliceFirst(node_, given, direction);
+  return own(given, direction);
 }
 
-/// One direction of a rank-2 input, or none.
+/// What a cell reads of a rank-2 input, or none.
 ValueId Recurrent::optional(size_t input, int64_t direction, int64_t size) {
   if (!node_.has(input))
     return kNone;
   ValueId given = node_.withDims(node_.value(input), {shape_.directions, size});
-  return sliceFirst(node_, given, direction);
+  return together_ ? node_.reshape(given, {2, 1, size}) : own(given, direction);
 }
 
 Cell Recurrent::makeCell(int64_t direction) {
@@ -176,8 +208,7 @@ Cell Recurrent::makeCell(int64_t direction) {
   cell.clip = node_.f64("clip", 0);
   cell.flag = flag_;
   int64_t rows = gates_ * shape_.hidden;
-  cell.weights = sliceFirst(
-      node_,
+  cell.weights = own(
       node_.withDims(node_.value(2), {shape_.directions, rows, shape_.hidden}),
       direction);
   if (ValueId both = optional(3, direction, 2 * rows); both != kNone) {
@@ -195,50 +226,85 @@ void Recurrent::readStates(Cell &cell, int64_t direction) {
     cell.c = state(6, direction);
 }
 
-/// [steps, batch, gates * hidden]
+/// [steps, batch, gates * hidden]; of both directions [steps, 2, batch, ...],
+/// where the steps of the second are from the last to the first.
 ValueId Recurrent::inputProducts(const Cell &cell, int64_t direction) {
   Dims dims = node_.type(x_).dims;
-  int64_t rows = gates_ * shape_.hidden;
-  ValueId weights = sliceFirst(
-      node_,
-      node_.withDims(node_.value(1), {shape_.directions, rows, dims.back()}),
-      direction);
+  int64_t rows = gates_ * shape_.hidden, all = together_ ? 2 * rows : rows;
+  ValueId weights =
+      node_.reshape(own(node_.withDims(node_.value(1),
+                                       {shape_.directions, rows, dims.back()}),
+                        direction),
+                    {all, dims.back()});
   ValueId flat = node_.reshape(x_, {dims[0] * dims[1], dims[2]});
   ValueId products =
       node_.op("matmul", {flat, weights}, {{"transpose_b", int64_t(1)}});
-  return node_.reshape(cell.add(products, cell.inputBias),
-                       {dims[0], dims[1], rows});
+  if (cell.inputBias != kNone)
+    products = cell.add(products, node_.reshape(cell.inputBias, {all}));
+  if (!together_)
+    return node_.reshape(products, {dims[0], dims[1], rows});
+  products = node_.reshape(products, {dims[0], dims[1], 2, rows});
+  return secondReversed(node_.transpose(products, {0, 2, 1, 3}));
 }
 
-/// One step of the cell; gives what the step gives, [batch, hidden]. Past its
-/// length, a sequence keeps its state and gives zeros.
+/// [steps, 2, ...] with the steps of the second direction in reversed order.
+ValueId Recurrent::secondReversed(ValueId value) {
+  if (!node_.ok())
+    return kNone;
+  ValueId second = node_.op("reverse", {node_.part(value, 1, 1, 1)},
+                            {{"axes", std::vector<int64_t>{0}}});
+  return joined({node_.part(value, 1, 0, 1), second}, 1);
+}
+
+/// The step of the input that each direction is at.
+std::vector<Dim> Recurrent::times(const Dim &iteration, bool reversed) const {
+  Dim fromLast = shape_.steps - Dim(1) - iteration;
+  if (together_)
+    return {iteration, fromLast};
+  return {reversed ? fromLast : iteration};
+}
+
+/// Where a sequence is longer than these times: [batch, hidden] of each.
+ValueId Recurrent::inside(ValueId lengths, const std::vector<Dim> &times) {
+  TensorType type = node_.type(lengths);
+  std::vector<ValueId> all;
+  for (const Dim &time : times) {
+    ValueId longer = node_.compare("gt", lengths,
+                                   node_.fillDim(type.dtype, time, type.dims));
+    all.push_back(node_.reshape(longer, together_ ? Dims{1, shape_.batch, 1}
+                                                  : Dims{shape_.batch, 1}));
+  }
+  return node_.broadcast(joined(all, 0),
+                         withDirections({shape_.batch, shape_.hidden}));
+}
+
+/// One step of the cell; returns the output of the step, [batch, hidden]. Past
+/// its length, a sequence keeps its state and its output is zero.
 ValueId Recurrent::step(Cell &cell, ValueId products, ValueId lengths,
-                        const Dim &time) {
+                        const std::vector<Dim> &times) {
   ValueId h = cell.h, c = cell.c;
   step_(cell, products);
   if (lengths == kNone || !node_.ok())
     return cell.h;
-  Dims dims{shape_.batch, shape_.hidden};
-  TensorType type = node_.type(lengths);
-  ValueId inside =
-      node_.compare("gt", lengths, node_.fillDim(type.dtype, time, type.dims));
-  inside = node_.broadcast(node_.reshape(inside, {shape_.batch, 1}), dims);
-  ValueId given =
-      node_.op("select", {inside, cell.h, node_.fillLike(cell.h, 0)});
-  cell.h = node_.op("select", {inside, cell.h, h});
+  ValueId isInside = inside(lengths, times);
+  ValueId output =
+      node_.op("select", {isInside, cell.h, node_.fillLike(cell.h, 0)});
+  cell.h = node_.op("select", {isInside, cell.h, h});
   if (hasCell_)
-    cell.c = node_.op("select", {inside, cell.c, c});
-  return given;
+    cell.c = node_.op("select", {isInside, cell.c, c});
+  return output;
 }
 
 ValueId Recurrent::writeOut(Cell &cell, ValueId products, bool reversed) {
   int64_t steps = *shape_.steps.constant();
   std::vector<ValueId> all(size_t(steps), kNone);
   for (int64_t i = 0; node_.ok() && i < steps; ++i) {
-    int64_t time = reversed ? steps - 1 - i : i;
+    std::vector<Dim> at = times(Dim(i), reversed);
+    int64_t time = *at.front().constant();
+    ValueId output =
+        step(cell, sliceFirst(node_, products, time), lengths_, at);
     all[size_t(time)] = node_.reshape(
-        step(cell, sliceFirst(node_, products, time), lengths_, Dim(time)),
-        {1, 1, shape_.batch, shape_.hidden});
+        output, {1, together_ ? 2 : 1, shape_.batch, shape_.hidden});
   }
   return joined(all, 0);
 }
@@ -255,14 +321,13 @@ ValueId Recurrent::loop(Cell &cell, ValueId products, int64_t direction,
   Cell inner = makeCell(direction);
   inner.h = loop.carried()[0];
   inner.c = hasCell_ ? loop.carried()[1] : kNone;
-  Dim time =
-      reversed ? shape_.steps - Dim(1) - loop.iteration() : loop.iteration();
-  ValueId given = step(inner, loop.row(node_.capture(products), time),
-                       node_.capture(lengths_), time);
+  std::vector<Dim> at = times(loop.iteration(), reversed);
+  ValueId output = step(inner, loop.row(node_.capture(products), at.front()),
+                        node_.capture(lengths_), at);
   states = {inner.h};
   if (hasCell_)
     states.push_back(inner.c);
-  std::vector<ValueId> results = loop.end(states, {given});
+  std::vector<ValueId> results = loop.end(states, {output});
   if (!node_.ok())
     return kNone;
   cell.h = results[0];
@@ -270,10 +335,12 @@ ValueId Recurrent::loop(Cell &cell, ValueId products, int64_t direction,
   ValueId all = results.back();
   if (reversed)
     all = node_.op("reverse", {all}, {{"axes", std::vector<int64_t>{0}}});
-  return node_.reshape(all, {shape_.steps, 1, shape_.batch, shape_.hidden});
+  return node_.reshape(
+      all, {shape_.steps, together_ ? 2 : 1, shape_.batch, shape_.hidden});
 }
 
-Direction Recurrent::runDirection(int64_t direction, bool reversed) {
+/// One direction, or both.
+Results Recurrent::runDirection(int64_t direction, bool reversed) {
   Cell cell = makeCell(direction);
   readStates(cell, direction);
   ValueId products = inputProducts(cell, direction);
@@ -281,9 +348,10 @@ Direction Recurrent::runDirection(int64_t direction, bool reversed) {
   bool few = steps && *steps >= 1 && *steps <= kMostSteps;
   ValueId all = few ? writeOut(cell, products, reversed)
                     : loop(cell, products, direction, reversed);
-  Dims last{1, shape_.batch, shape_.hidden};
+  Dims last{together_ ? 2 : 1, shape_.batch, shape_.hidden};
   ValueId c = hasCell_ ? node_.reshape(cell.c, last) : kNone;
-  return {all, node_.reshape(cell.h, last), c};
+  return {together_ ? secondReversed(all) : all, node_.reshape(cell.h, last),
+          c};
 }
 
 ValueId Recurrent::joined(std::vector<ValueId> values, int64_t axis) {
@@ -291,9 +359,9 @@ ValueId Recurrent::joined(std::vector<ValueId> values, int64_t axis) {
                             : node_.op("concat", values, {{"axis", axis}});
 }
 
-void Recurrent::outputs(const std::vector<Direction> &directions) {
+void Recurrent::outputs(const std::vector<Results> &directions) {
   std::vector<ValueId> all, h, c;
-  for (const Direction &direction : directions) {
+  for (const Results &direction : directions) {
     all.push_back(direction.all);
     h.push_back(direction.h);
     c.push_back(direction.c);
@@ -322,8 +390,10 @@ void Recurrent::run(std::vector<std::string> activations,
     return;
   flag_ = !flag.empty() && node_.flag(flag, false);
   activations_ = readActivations(node_, std::move(activations), both);
-  std::vector<Direction> directions;
-  for (int64_t i = 0; node_.ok() && i < shape_.directions; ++i)
+  together_ = both && areAlike();
+  std::vector<Results> directions;
+  for (int64_t i = 0; node_.ok() && i < (together_ ? 1 : shape_.directions);
+       ++i)
     directions.push_back(runDirection(i, i == 1 || direction == "reverse"));
   if (node_.ok())
     outputs(directions);

@@ -21,6 +21,7 @@ struct RecurrentShape {
 struct Activation {
   std::string name;
   double alpha = 0, beta = 0;
+  bool operator==(const Activation &) const = default;
 };
 
 /// The functions of all directions, by default `defaults` for each. The lists

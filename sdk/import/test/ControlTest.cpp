@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 using namespace backplane;
 using namespace backplane::frontend;
 
@@ -281,6 +283,27 @@ TEST(OnnxRecurrent, LoopsOverAnOpenLength) {
   for (const Op &inner : op.regions[0].ops)
     reads |= inner.name == "weight";
   EXPECT_TRUE(reads);
+}
+
+// Two directions are a batch, but for functions that differ.
+TEST(OnnxRecurrent, RunsBothDirectionsAtOnce) {
+  for (const char *last : {"Tanh", "Relu"}) {
+    ModelBuilder model = lstm("70", 2);
+    auto &node = model.node("LSTM", {"x", "w", "r"}, {"y"})
+                     .s("direction", "bidirectional")
+                     .proto();
+    onnx::AttributeProto &names = *node.add_attribute();
+    names.set_name("activations");
+    names.set_type(onnx::AttributeProto::STRINGS);
+    for (const char *name :
+         {"Sigmoid", "Tanh", "Tanh", "Sigmoid", "Tanh", last})
+      names.add_strings(name);
+    auto result = model.import();
+    ASSERT_TRUE(result.ok()) << result.message();
+    auto loops = std::ranges::count_if(
+        result->graph.ops, [](const Op &op) { return op.name == "while"; });
+    EXPECT_EQ(loops, last == std::string("Tanh") ? 1 : 2);
+  }
 }
 
 TEST(OnnxRecurrent, GivesTheShapesOfAllOutputs) {
