@@ -32,6 +32,8 @@ Value ElementReader::index(Builder &b, OpFoldResult value) {
 }
 
 Value ElementReader::size(Location loc, Value tensor, int64_t axis) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointAfterValue(tensor);
   return builder.createOrFold<tensor::DimOp>(loc, tensor, axis);
 }
 

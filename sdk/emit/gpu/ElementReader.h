@@ -45,7 +45,9 @@ public:
     known[{tensor.getAsOpaquePointer()}] = element;
   }
 
-  /// The size of an axis, as index.
+  /// The size of an axis, as index. It is computed behind the tensor, so that
+  /// it dominates all code that reads it: upstream patterns that cancel
+  /// linearize_index and delinearize_index use sizes of either for both.
   Value size(mlir::Location loc, Value tensor, int64_t axis);
   /// The trip counts of all loops.
   Values loopSizes(mlir::linalg::GenericOp op);

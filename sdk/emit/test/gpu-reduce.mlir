@@ -226,3 +226,23 @@ func.func @rows(%x: tensor<?x?xf32>, %out: tensor<?xf32>, %m: index, %n: index) 
   } -> tensor<?xf32>
   return %r : tensor<?xf32>
 }
+// Rows of one known axis among open ones, in another shape: sizes are read
+// before all code that upstream patterns may give them to.
+// ROWS-LABEL: func.func @between(
+// ROWS: memref.dim
+// ROWS: scf.forall
+// ROWS-NOT: memref.dim %arg0
+// ROWS: gpu.shuffle
+func.func @between(%x: tensor<?x2x?x?xf32>, %out: tensor<?x2x?x1xf32>, %a: index, %b: index, %c: index) -> tensor<?x2x?x1xf32>
+    attributes {bp.inputs = 1 : i64, bp.outputs = 1 : i64, bp.symbols = ["a", "b", "c"]} {
+  %zero = arith.constant 0.0 : f32
+  %o = tensor.collapse_shape %out [[0], [1], [2, 3]] : tensor<?x2x?x1xf32> into tensor<?x2x?xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%o : tensor<?x2x?xf32>) -> tensor<?x2x?xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j, k, l) -> (i, j, k, l)>, affine_map<(i, j, k, l) -> (i, j, k)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%x : tensor<?x2x?x?xf32>) outs(%f : tensor<?x2x?xf32>) {
+  ^bb0(%v: f32, %sum: f32):
+    %t = arith.addf %sum, %v : f32
+    linalg.yield %t : f32
+  } -> tensor<?x2x?xf32>
+  %r = tensor.expand_shape %s [[0], [1], [2, 3]] output_shape [%a, 2, %b, 1] : tensor<?x2x?xf32> into tensor<?x2x?x1xf32>
+  return %r : tensor<?x2x?x1xf32>
+}
