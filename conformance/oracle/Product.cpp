@@ -44,6 +44,11 @@ Real Product::growth() const {
 }
 
 MidRad Product::result() const {
+  bool mayVanish = small_ < smallest(formatOf(arithmetic_.limits), true);
+  bool mayOverflow = large_ > arithmetic_.max || std::isinf(product_.v);
+  // Some order multiplies what has become zero by what is infinite.
+  if (order_ == Order::Any && mayVanish && mayOverflow)
+    return anything();
   if (count_ < 2 || !std::isfinite(product_.v) || !std::isfinite(product_.e))
     return product_;
   MidRad result = product_;
@@ -51,7 +56,7 @@ MidRad Product::result() const {
   if (large_ > arithmetic_.max && isInRange)
     return mayBeZero(result) ? anything() : anyNumber(result.v);
   // What a partial product loses below all normals grows with what follows.
-  if (small_ < smallest(formatOf(arithmetic_.limits), true))
+  if (mayVanish)
     result.e += arithmetic_.eta * growth() * static_cast<Real>(count_);
   return result;
 }

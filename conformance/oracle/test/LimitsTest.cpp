@@ -215,6 +215,23 @@ TEST(Oracle, AllowsProductsThatLeaveTheRangeOnTheWay) {
   }
 }
 
+// In some order small factors meet first, and are zero when large ones are
+// infinite.
+TEST(Oracle, AdmitsNaNWhereAProductOfAnyOrderVanishesAndOverflows) {
+  auto product = [&](const std::vector<double> &x) {
+    auto size = static_cast<int64_t>(x.size());
+    return only(run(
+        "reduce", {floats(DType::F32, {size}, x)},
+        {{"kind", std::string("prod")}, {"axes", std::vector<int64_t>{0}}}));
+  };
+  EXPECT_TRUE(
+      std::isnan(product({1e-38, 1e-38, 3e38, 3e38, 3e38, 3e38}).error[0]));
+  EXPECT_TRUE(std::isnan(product({1e-38, 1e-38, 3e38, 3e38}).error[0]));
+  EXPECT_TRUE(std::isnan(product({INFINITY, 1e-38, 1e-38}).error[0]));
+  EXPECT_FALSE(std::isnan(product({3e38, 3e38, 0.5}).error[0]));
+  EXPECT_EQ(product({INFINITY, 0.5, 0.5}).error[0], 0);
+}
+
 } // namespace
 
 } // namespace backplane::conformance
