@@ -18,16 +18,19 @@ using backplane::Dim;
 /// Columns of a block: a line of a cache.
 static constexpr int64_t kBlock = 16;
 
-/// The axes of the weight before rows and columns.
-static size_t batchAxes(MatmulOp op) {
-  return dimsOf(op.getB().getType()).size() - 2;
+/// The sizes of the weight before rows and columns.
+static backplane::Dims batchOf(MatmulOp op) {
+  backplane::Dims dims = dimsOf(op.getB().getType());
+  dims.resize(dims.size() - 2);
+  return dims;
 }
 
 /// Rows of the result that one weight computes, if they are known; else 0.
 static int64_t rowsOf(MatmulOp op) {
   int64_t rows = 1;
   backplane::Dims dims = dimsOf(op.getType());
-  for (const Dim &dim : ArrayRef(dims).drop_back().drop_front(batchAxes(op)))
+  for (const Dim &dim :
+       ArrayRef(dims).drop_back().drop_front(batchOf(op).size()))
     rows *= dim.constant().value_or(0);
   return rows;
 }
@@ -35,7 +38,7 @@ static int64_t rowsOf(MatmulOp op) {
 /// Elements of a column.
 static Dim innerOf(MatmulOp op) {
   return dimsOf(
-      op.getB().getType())[batchAxes(op) + (op.getTransposeB() ? 1 : 0)];
+      op.getB().getType())[batchOf(op).size() + (op.getTransposeB() ? 1 : 0)];
 }
 
 /// One row passes as quickly over the rows of a weight of f32 as over blocks,
@@ -52,6 +55,9 @@ static bool isArranged(MatmulOp op, ArrayRef<LayoutOptions> devices,
                : getElementTypeOrSelf(weight.getType()).isF32()))
     return false;
   std::optional<int64_t> columns = dimsOf(op.getType()).back().constant();
+  // A view of blocks does not tell an axis of 1 from one that was split.
+  if (llvm::is_contained(batchOf(op), Dim(1)))
+    return false;
   int64_t rows = rowsOf(op);
   bool tall = columns == kBlock && (rows == 0 || rows > kBlock);
   return (op.getTransposeB() || widens || rows != 1) && columns && !tall;
@@ -63,7 +69,7 @@ static bool isArranged(MatmulOp op, ArrayRef<LayoutOptions> devices,
 static bool canPad(MatmulOp op, const LayoutOptions &device) {
   constexpr int64_t minColumns = 8 * kBlock;
   int64_t rows = rowsOf(op);
-  return !device.keepsWeights && batchAxes(op) == 0 && rows > 0 &&
+  return !device.keepsWeights && batchOf(op).empty() && rows > 0 &&
          rows <= 4 * kBlock &&
          *dimsOf(op.getType()).back().constant() >= minColumns;
 }
@@ -95,12 +101,14 @@ static int64_t innerAtOnce(MatmulOp op, int64_t columns,
 }
 
 /// The layout of each weight along the axes of a batch.
-static BlockedLayout repeated(const BlockedLayout &one, ArrayRef<Dim> batch) {
+static BlockedLayout repeated(const BlockedLayout &one,
+                              const backplane::Dims &batch) {
   auto axes = int64_t(batch.size());
-  BlockedLayout all{.split = backplane::Dims(batch.begin(), batch.end()),
+  BlockedLayout all{.padded = one.padded,
+                    .split = batch,
                     .order = llvm::to_vector(llvm::seq(axes)),
                     .view = llvm::to_vector(llvm::seq(axes)),
-                    .whole = backplane::Dims(batch.begin(), batch.end())};
+                    .whole = batch};
   llvm::append_range(all.split, one.split);
   llvm::append_range(all.whole, one.whole);
   for (int64_t axis : one.order)
@@ -136,7 +144,6 @@ static BlockedLayout layoutOf(Dim inner, int64_t columns, int64_t atOnce,
 static LogicalResult arrange(MatmulOp op, const LayoutOptions &device,
                              backplane::WeightPool &pool) {
   bool isTransposed = op.getTransposeB();
-  backplane::Dims dims = dimsOf(op.getB().getType());
   int64_t before = *dimsOf(op.getType()).back().constant();
   auto columns = int64_t(llvm::alignTo(uint64_t(before), kBlock));
   BlockedLayout layout = layoutOf(
@@ -147,8 +154,7 @@ static LogicalResult arrange(MatmulOp op, const LayoutOptions &device,
       std::swap(layout.padded[0], layout.padded[1]);
     addColumns(op, columns);
   }
-  if (batchAxes(op) > 0)
-    layout = repeated(layout, ArrayRef(dims).drop_back(2));
+  layout = repeated(layout, batchOf(op));
   op.setTransposeB(false);
   return storeInBlocks(op.getBMutable(), layout, device, pool);
 }

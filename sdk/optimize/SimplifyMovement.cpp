@@ -276,6 +276,22 @@ LogicalResult matmulOfTranspose(MatmulOp op, PatternRewriter &rewriter) {
   return success();
 }
 
+/// A batch of one weight as the matrix that it is, which all batches share.
+LogicalResult matmulOfOneWeight(MatmulOp op, PatternRewriter &rewriter) {
+  auto weight = op.getB().getDefiningOp<WeightOp>();
+  backplane::TensorType type = *toTensorType(op.getB().getType());
+  auto batch = ArrayRef(type.dims).drop_back(2);
+  if (!weight || batch.empty() || !llvm::all_equal(batch) ||
+      batch.front() != backplane::Dim(1))
+    return failure();
+  type.dims.erase(type.dims.begin(), type.dims.end() - 2);
+  Value matrix = ReshapeOp::create(
+      rewriter, op.getLoc(), toType(rewriter.getContext(), type), weight,
+      DimsAttr::get(rewriter.getContext(), type.dims));
+  rewriter.modifyOpInPlace(op, [&] { op.getBMutable().assign(matrix); });
+  return success();
+}
+
 } // namespace
 
 void bp::addMovementPatterns(RewritePatternSet &patterns) {
@@ -291,5 +307,6 @@ void bp::addMovementPatterns(RewritePatternSet &patterns) {
       .add(sliceOfSlice)
       .add(sliceOfPad)
       .add(concatOfConcat)
-      .add(matmulOfTranspose);
+      .add(matmulOfTranspose)
+      .add(matmulOfOneWeight);
 }

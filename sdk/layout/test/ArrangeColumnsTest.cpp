@@ -149,10 +149,11 @@ TEST(ArrangeColumns, StoresBlocksOfABatch) {
     ASSERT_NE(f.arranged(), nullptr);
     expectBlocks(f, *f.arranged());
   }
-  Fixture odd(7, 130, true, 5), one(1, 48, false, 5);
+  Fixture odd(7, 130, true, 5), row(1, 48, false, 5), one(7, 48, true, 1);
   ASSERT_TRUE(odd.form(BP_FUSE_WEIGHTS));
+  ASSERT_TRUE(row.form(BP_FUSE_WEIGHTS));
   ASSERT_TRUE(one.form(BP_FUSE_WEIGHTS));
-  for (Fixture *f : {&odd, &one})
+  for (Fixture *f : {&odd, &row, &one})
     EXPECT_EQ(f->arranged(), nullptr) << f->print();
 }
 

@@ -70,6 +70,19 @@ func.func @inexact_casts(%x: tensor<4xi32>) -> tensor<4xi32> {
   return %1 : tensor<4xi32>
 }
 
+// A batch of one weight is a matrix; of two it stays.
+// CHECK-LABEL: @matmul_of_one_weight
+// CHECK: %[[W:.*]] = bp.reshape %{{.*}} -> tensor<4x5xf32>
+// CHECK: bp.matmul %arg0, %[[W]] : (tensor<1x3x4xf32>, tensor<4x5xf32>) -> tensor<1x3x5xf32>
+// CHECK: bp.matmul %arg1, %{{.*}} : (tensor<2x3x4xf32>, tensor<2x4x5xf32>)
+func.func @matmul_of_one_weight(%a: tensor<1x3x4xf32>, %b: tensor<2x3x4xf32>) -> (tensor<1x3x5xf32>, tensor<2x3x5xf32>) {
+  %w = bp.weight {id = "0123456789abcdef0123456789abcdef", dtype = f32, dims = #bp.dims<["1", "4", "5"]>} : () -> tensor<1x4x5xf32>
+  %0 = bp.matmul %a, %w : (tensor<1x3x4xf32>, tensor<1x4x5xf32>) -> tensor<1x3x5xf32>
+  %v = bp.weight {id = "1123456789abcdef0123456789abcdef", dtype = f32, dims = #bp.dims<["2", "4", "5"]>} : () -> tensor<2x4x5xf32>
+  %1 = bp.matmul %b, %v : (tensor<2x3x4xf32>, tensor<2x4x5xf32>) -> tensor<2x3x5xf32>
+  return %0, %1 : tensor<1x3x5xf32>, tensor<2x3x5xf32>
+}
+
 // CHECK-LABEL: @matmul_transpose
 // CHECK-NEXT: bp.matmul %arg0, %arg1 {transpose_b = true}
 func.func @matmul_transpose(%a: tensor<2x3x4xf32>, %b: tensor<2x5x4xf32>) -> tensor<2x3x5xf32> {
