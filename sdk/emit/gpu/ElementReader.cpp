@@ -37,6 +37,13 @@ Value ElementReader::size(Location loc, Value tensor, int64_t axis) {
   return builder.createOrFold<tensor::DimOp>(loc, tensor, axis);
 }
 
+SmallVector<OpFoldResult> backplane::sizesOf(ImplicitLocOpBuilder &b,
+                                             Value tensor) {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointAfterValue(tensor);
+  return tensor::getMixedSizes(b, b.getLoc(), tensor);
+}
+
 /// Equal for equal constants.
 static void *keyOf(Value index) {
   Attribute constant;

@@ -87,6 +87,10 @@ private:
   std::map<std::vector<void *>, Value> known;
 };
 
+/// The sizes of a tensor, computed behind it for the same reason.
+llvm::SmallVector<mlir::OpFoldResult> sizesOf(mlir::ImplicitLocOpBuilder &b,
+                                              mlir::Value tensor);
+
 /// Named ops of a function become linalg.generic, which is what a reader knows;
 /// one without loops is a diagnostic.
 mlir::LogicalResult generaliseOps(mlir::func::FuncOp func);

@@ -233,8 +233,7 @@ std::optional<SmallVector<Value>> PlaceFinder::run(Value tensor) {
   auto at = run(source);
   if (!at)
     return std::nullopt;
-  return inOrder(b, *at, tensor::getMixedSizes(b, b.getLoc(), source),
-                 tensor::getMixedSizes(b, b.getLoc(), tensor));
+  return inOrder(b, *at, sizesOf(b, source), sizesOf(b, tensor));
 }
 
 /// Where the element of a result is whose sum is at `place`: results have the

@@ -203,7 +203,7 @@ Values Emitter::placeIn(Value tensor, ArrayRef<Value> at) {
     return Values(at);
   return inOrder(b, at,
                  getAsOpFoldResult(ArrayRef(loops.sizes).take_front(at.size())),
-                 tensor::getMixedSizes(b, b.getLoc(), tensor));
+                 sizesOf(b, tensor));
 }
 
 void Emitter::storeWhere(Value condition, ArrayRef<Value> values, Value buffer,
