@@ -46,8 +46,10 @@ Real Product::growth() const {
 MidRad Product::result() const {
   bool mayVanish = small_ < smallest(formatOf(arithmetic_.limits), true);
   bool mayOverflow = large_ > arithmetic_.max || std::isinf(product_.v);
-  // Some order multiplies what has become zero by what is infinite.
-  if (order_ == Order::Any && mayVanish && mayOverflow)
+  // Some order multiplies what has become zero by what is infinite. A factor
+  // that is NaN makes it NaN in all of them.
+  if (order_ == Order::Any && mayVanish && mayOverflow &&
+      !std::isnan(product_.v))
     return anything();
   if (count_ < 2 || !std::isfinite(product_.v) || !std::isfinite(product_.e))
     return product_;

@@ -230,6 +230,9 @@ TEST(Oracle, AdmitsNaNWhereAProductOfAnyOrderVanishesAndOverflows) {
   EXPECT_TRUE(std::isnan(product({INFINITY, 1e-38, 1e-38}).error[0]));
   EXPECT_FALSE(std::isnan(product({3e38, 3e38, 0.5}).error[0]));
   EXPECT_EQ(product({INFINITY, 0.5, 0.5}).error[0], 0);
+  Expected certain = product({NAN, 1e-38, 1e-38, 3e38, 3e38});
+  EXPECT_TRUE(std::isnan(certain.value[0]));
+  EXPECT_EQ(certain.error[0], 0);
 }
 
 } // namespace
