@@ -38,9 +38,8 @@ void Fills::add(Operation *constant, Attribute number) {
       b, constant->getLoc(), type, scalar,
       DimsAttr::get(b.getContext(), toTensorType(type)->dims),
       b.getDenseI64ArrayAttr({}));
-  for (Operation *op : {scalar.getDefiningOp(), broadcast.getOperation()})
-    if (Attribute device = constant->getAttr(deviceAttr))
-      op->setAttr(deviceAttr, device);
+  for (Value made : {scalar, Value(broadcast)})
+    onDeviceOf(constant, made);
   broadcasts_[constant] = broadcast;
   constants_[broadcast] = constant;
 }

@@ -232,20 +232,18 @@ LogicalResult bp::storeInBlocks(OpOperand &operand, const BlockedLayout &layout,
   Operation *widening = wideningOf(operand.get());
   WeightOp weight = storedWeight(operand.get());
   Dims dims = dimsOf(operand.get().getType());
-  Attribute number = op->getAttr(deviceAttr);
   OpBuilder builder(op);
   FailureOr<Value> blocks =
-      device.keepsWeights
-          ? FailureOr<Value>(computeBlocks(weight, layout, number))
-          : addBlocks(builder, weight, dims, layout, pool);
+      device.keepsWeights ? FailureOr<Value>(computeBlocks(
+                                weight, layout, op->getAttr(deviceAttr)))
+                          : addBlocks(builder, weight, dims, layout, pool);
   if (failed(blocks))
     return failure();
   Value wide = widening ? widen(builder, widening, *blocks) : *blocks;
   Value view = transpose(builder, op->getLoc(), wide, layout.view);
   Value whole = reshape(builder, op->getLoc(), view, layout.whole);
-  if (number)
-    for (Value made : {*blocks, wide, view, whole})
-      made.getDefiningOp()->setAttr(deviceAttr, number);
+  for (Value made : {*blocks, wide, view, whole})
+    onDeviceOf(op, made);
   operand.set(whole);
   eraseUnread(before);
   return success();
