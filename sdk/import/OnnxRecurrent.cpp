@@ -5,7 +5,7 @@
 // with the same functions are a batch: each step is a step of both.
 #include "Loop.h"
 #include "OnnxHandlers.h"
-#include "Recurrent.h"
+#include "RecurrentCell.h"
 
 namespace backplane::frontend {
 
@@ -13,91 +13,6 @@ namespace {
 
 /// More steps become a loop: the graph grows with each that is written out.
 constexpr int64_t kMostSteps = 64;
-
-/// What a cell computes with, and its state. The cells of two directions at
-/// once have an axis of 2 before all others, biases and peepholes [2, 1, size].
-struct Cell {
-  Node &node;
-  const RecurrentShape &shape;
-  std::vector<Activation> activations;
-  ValueId weights = kNone; ///< of the recurrence, [gates * hidden, hidden]
-  ValueId inputBias = kNone, bias = kNone; ///< [gates * hidden], or none
-  ValueId peepholes = kNone;               ///< [3 * hidden], or none
-  double clip = 0;                         ///< 0: none
-  bool flag = false; ///< linear_before_reset, or input_forget
-  ValueId h = kNone, c = kNone;
-
-  ValueId add(ValueId a, ValueId b) const {
-    return a == kNone || b == kNone ? (a == kNone ? b : a)
-                                    : node.binary("add", a, b);
-  }
-  ValueId mul(ValueId a, ValueId b) const { return node.binary("mul", a, b); }
-  /// Gate `index` of a value whose last axis has all gates.
-  ValueId gate(ValueId value, int64_t index) const {
-    return value == kNone
-               ? kNone
-               : sliceLast(node, value, index * shape.hidden, shape.hidden);
-  }
-  /// The weights of one gate.
-  ValueId weightsOf(int64_t gate) const {
-    if (!node.ok())
-      return kNone;
-    size_t rows = node.type(weights).rank() - 2;
-    return node.part(weights, rows, gate * shape.hidden, shape.hidden);
-  }
-  ValueId activate(size_t which, ValueId x) const {
-    if (clip > 0)
-      x = node.op("clamp", {x}, {{"low", -clip}, {"high", clip}});
-    return applyActivation(node, activations[which], x);
-  }
-  ValueId recur(ValueId state) const {
-    return node.op("matmul", {state, weights}, {{"transpose_b", int64_t(1)}});
-  }
-  ValueId oneMinus(ValueId x) const {
-    return node.op("sub", {node.fillLike(x, 1), x});
-  }
-};
-
-void stepRnn(Cell &cell, ValueId x) {
-  ValueId sum = cell.add(cell.add(x, cell.recur(cell.h)), cell.bias);
-  cell.h = cell.activate(0, sum);
-}
-
-/// Gates z, r, h.
-void stepGru(Cell &cell, ValueId x) {
-  ValueId all = cell.add(cell.recur(cell.h), cell.bias);
-  auto sum = [&](int64_t index) {
-    return cell.add(cell.gate(x, index), cell.gate(all, index));
-  };
-  ValueId z = cell.activate(0, sum(0)), r = cell.activate(0, sum(1));
-  ValueId inner = kNone;
-  if (cell.flag) {
-    inner = cell.mul(r, cell.gate(all, 2));
-  } else {
-    inner = cell.node.op("matmul", {cell.mul(r, cell.h), cell.weightsOf(2)},
-                         {{"transpose_b", int64_t(1)}});
-    inner = cell.add(inner, cell.gate(cell.bias, 2));
-  }
-  ValueId candidate = cell.activate(1, cell.add(cell.gate(x, 2), inner));
-  cell.h = cell.add(cell.mul(cell.oneMinus(z), candidate), cell.mul(z, cell.h));
-}
-
-/// Gates i, o, f, c; peepholes i, o, f.
-void stepLstm(Cell &cell, ValueId x) {
-  ValueId all = cell.add(cell.add(x, cell.recur(cell.h)), cell.bias);
-  auto gate = [&](int64_t index, ValueId seen) {
-    ValueId sum = cell.gate(all, index);
-    if (cell.peepholes != kNone)
-      sum = cell.add(sum, cell.mul(cell.gate(cell.peepholes, index), seen));
-    return cell.activate(0, sum);
-  };
-  ValueId i = gate(0, cell.c);
-  ValueId f = cell.flag ? cell.oneMinus(i) : gate(2, cell.c);
-  ValueId candidate = cell.activate(1, cell.gate(all, 3));
-  cell.c = cell.add(cell.mul(f, cell.c), cell.mul(i, candidate));
-  ValueId o = gate(1, cell.c);
-  cell.h = cell.mul(o, applyActivation(cell.node, cell.activations[2], cell.c));
-}
 
 /// Of n directions.
 struct Results {
@@ -107,7 +22,7 @@ struct Results {
 /// One of RNN, GRU and LSTM.
 class Recurrent {
 public:
-  using Step = void (*)(Cell &, ValueId);
+  using Step = void (Cell::*)(ValueId);
   Recurrent(Node &node, int64_t gates, bool hasCell, Step step)
       : node_(node), gates_(gates), hasCell_(hasCell), step_(step) {}
   void run(std::vector<std::string> activations, std::string_view flag);
@@ -283,7 +198,7 @@ ValueId Recurrent::inside(ValueId lengths, const std::vector<Dim> &times) {
 ValueId Recurrent::step(Cell &cell, ValueId products, ValueId lengths,
                         const std::vector<Dim> &times) {
   ValueId h = cell.h, c = cell.c;
-  step_(cell, products);
+  (cell.*step_)(products);
   if (lengths == kNone || !node_.ok())
     return cell.h;
   ValueId isInside = inside(lengths, times);
@@ -402,16 +317,16 @@ void Recurrent::run(std::vector<std::string> activations,
 } // namespace
 
 void onnxRnn(Node &node) {
-  Recurrent(node, 1, false, stepRnn).run({"Tanh"}, "");
+  Recurrent(node, 1, false, &Cell::stepRnn).run({"Tanh"}, "");
 }
 
 void onnxGru(Node &node) {
-  Recurrent(node, 3, false, stepGru)
+  Recurrent(node, 3, false, &Cell::stepGru)
       .run({"Sigmoid", "Tanh"}, "linear_before_reset");
 }
 
 void onnxLstm(Node &node) {
-  Recurrent(node, 4, true, stepLstm)
+  Recurrent(node, 4, true, &Cell::stepLstm)
       .run({"Sigmoid", "Tanh", "Tanh"}, "input_forget");
 }
 
