@@ -179,24 +179,12 @@ void Emitter::planRows() {
 
 /* ---- The loops ---- */
 
-static OpFoldResult foldable(Value value) {
-  if (auto constant = getConstantIntValue(value))
-    return IntegerAttr::get(IndexType::get(value.getContext()), *constant);
-  return value;
-}
-
 scf::ForallOp Emitter::makeGroups() {
-  SmallVector<OpFoldResult> lows, highs, steps;
-  auto loop = [&](Value size, int64_t step) {
-    lows.push_back(b.builder.getIndexAttr(0));
-    highs.push_back(foldable(size));
-    steps.push_back(b.builder.getIndexAttr(step));
-  };
+  SmallVector<std::pair<Value, int64_t>> loops;
   for (unsigned i : scores.c.outer)
-    loop(scores.operands.sizes[i], 1);
-  loop(scores.operands.sizeM, rows);
-  return scf::ForallOp::create(b.builder, b.loc, lows, highs, steps,
-                               ValueRange(), std::nullopt);
+    loops.emplace_back(scores.operands.sizes[i], 1);
+  loops.emplace_back(scores.operands.sizeM, rows);
+  return loopOverGroups(b, loops);
 }
 
 /// Memory for what a step computes of the rows of the group.
@@ -218,10 +206,11 @@ Value Emitter::makeBuffer(Type element, bool isWhole) const {
 /// Some rows of a buffer.
 Value Emitter::partOf(Value buffer, Value first, Value count) const {
   OpBuilder &builder = b.builder;
-  SmallVector<OpFoldResult> offsets{foldable(first)}, sizes{foldable(count)};
+  SmallVector<OpFoldResult> offsets{getAsOpFoldResult(first)},
+      sizes{getAsOpFoldResult(count)};
   if (cast<MemRefType>(buffer.getType()).getRank() == 2) {
     offsets.push_back(builder.getIndexAttr(0));
-    sizes.push_back(foldable(columns));
+    sizes.push_back(getAsOpFoldResult(columns));
   }
   SmallVector<OpFoldResult> ones(sizes.size(), builder.getIndexAttr(1));
   return memref::SubViewOp::create(builder, b.loc, buffer, offsets, sizes,

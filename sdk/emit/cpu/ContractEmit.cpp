@@ -230,50 +230,6 @@ static void emitBlocked(const ContractScope &s, const ContractScope &result) {
 
 void emitBlocked(const ContractScope &scope) { emitBlocked(scope, scope); }
 
-static OpFoldResult foldable(Value value) {
-  if (auto constant = getConstantIntValue(value))
-    return IntegerAttr::get(IndexType::get(value.getContext()), *constant);
-  return value;
-}
-
-/// The loop over work-groups.
-static scf::ForallOp makeGroups(const VectorBuilder &b,
-                                const ContractProblem &problem) {
-  SmallVector<OpFoldResult> lows, highs, steps;
-  auto loop = [&](Value size, OpFoldResult step) {
-    lows.push_back(b.builder.getIndexAttr(0));
-    highs.push_back(foldable(size));
-    steps.push_back(step);
-  };
-  OpFoldResult one = b.builder.getIndexAttr(1);
-  for (unsigned i : problem.c.outer) {
-    Value size = problem.operands.sizes[i];
-    loop(size, problem.plan.allOuter ? foldable(size) : one);
-  }
-  loop(problem.operands.sizeN, b.builder.getIndexAttr(problem.plan.groupN));
-  loop(problem.operands.sizeM, b.builder.getIndexAttr(problem.plan.groupM));
-  return scf::ForallOp::create(b.builder, b.loc, lows, highs, steps,
-                               ValueRange(), std::nullopt);
-}
-
-/// Starts the code of a group; returns the indices of the outer loops, of its
-/// first column and of its first row.
-static SmallVector<Value> enterGroup(const VectorBuilder &b,
-                                     const ContractProblem &problem) {
-  auto groups = makeGroups(b, problem);
-  b.builder.setInsertionPointToStart(groups.getBody());
-  SmallVector<Value> ids(groups.getInductionVars());
-  if (!problem.plan.allOuter)
-    return ids;
-  for (auto [id, outer] : llvm::zip(ids, problem.c.outer)) {
-    auto loop = scf::ForOp::create(b.builder, b.loc, b.index(0),
-                                   problem.operands.sizes[outer], b.index(1));
-    b.builder.setInsertionPointToStart(loop.getBody());
-    id = loop.getInductionVar();
-  }
-  return ids;
-}
-
 /* ---- Few pixels ---- */
 
 /// Whether outputs are lanes, as the weight lies in blocks of enough of them.

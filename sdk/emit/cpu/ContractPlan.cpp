@@ -153,11 +153,16 @@ struct Groups {
            double(ceilDiv(known(shape.m), plan.groupM)) *
            double(ceilDiv(known(shape.n), plan.groupN));
   }
+  double workOf(int64_t rows) const {
+    return double(rows) * double(plan.groupN) * double(known(shape.k));
+  }
   /// Multiply-adds of one.
   double work() const {
-    int64_t rows =
-        count() < 2 ? std::max(plan.groupM, kRowsOfTwo) : plan.groupM;
-    return double(rows) * double(plan.groupN) * double(known(shape.k));
+    return count() < 2 ? workWithReading() : workOf(plan.groupM);
+  }
+  /// The same where reading B takes longer than multiplying it.
+  double workWithReading() const {
+    return workOf(std::max(plan.groupM, kRowsOfTwo));
   }
   bool canSplit() const {
     double weight = std::max(1.0, double(shape.perLane) / 2);
@@ -246,9 +251,7 @@ static bool takesAllOuter(const ContractShape &shape,
                           const ContractPlan &plan) {
   Groups groups{shape, plan};
   return shape.outer > 1 && groups.count() <= double(shape.outer) &&
-         double(std::max(plan.groupM, kRowsOfTwo)) * double(plan.groupN) *
-                 double(known(shape.k)) * groups.count() <=
-             kLeastOfTwo;
+         groups.workWithReading() * groups.count() <= kLeastOfTwo;
 }
 
 /// Elements of packed columns that stay near beside rows of A.

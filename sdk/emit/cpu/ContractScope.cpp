@@ -4,10 +4,48 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 
 namespace backplane {
+
+scf::ForallOp loopOverGroups(const VectorBuilder &b,
+                             ArrayRef<std::pair<Value, int64_t>> loops) {
+  SmallVector<OpFoldResult> lows, highs, steps;
+  for (auto [size, step] : loops) {
+    lows.push_back(b.builder.getIndexAttr(0));
+    highs.push_back(getAsOpFoldResult(size));
+    steps.push_back(b.builder.getIndexAttr(step));
+  }
+  return scf::ForallOp::create(b.builder, b.loc, lows, highs, steps,
+                               ValueRange(), std::nullopt);
+}
+
+SmallVector<Value> enterGroup(const VectorBuilder &b,
+                              const ContractProblem &problem) {
+  const ContractPlan &plan = problem.plan;
+  const ContractOperands &operands = problem.operands;
+  SmallVector<std::pair<Value, int64_t>> loops;
+  for (unsigned outer : problem.c.outer) {
+    Value size = operands.sizes[outer];
+    loops.emplace_back(size, plan.allOuter ? *getConstantIntValue(size) : 1);
+  }
+  loops.emplace_back(operands.sizeN, plan.groupN);
+  loops.emplace_back(operands.sizeM, plan.groupM);
+  scf::ForallOp groups = loopOverGroups(b, loops);
+  b.builder.setInsertionPointToStart(groups.getBody());
+  SmallVector<Value> ids(groups.getInductionVars());
+  if (!plan.allOuter)
+    return ids;
+  for (auto [id, outer] : llvm::zip(ids, problem.c.outer)) {
+    auto loop = scf::ForOp::create(b.builder, b.loc, b.index(0),
+                                   operands.sizes[outer], b.index(1));
+    b.builder.setInsertionPointToStart(loop.getBody());
+    id = loop.getInductionVar();
+  }
+  return ids;
+}
 
 ContractScope::ContractScope(const VectorBuilder &builder,
                              const ContractProblem &problem, ValueRange ids)

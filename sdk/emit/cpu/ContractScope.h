@@ -28,6 +28,15 @@ struct ContractProblem {
   std::optional<ImageTile> image = {}; ///< none: B is packed, or read in place
 };
 
+/// The loop over work-groups, of these sizes and steps.
+mlir::scf::ForallOp
+loopOverGroups(const VectorBuilder &b,
+               llvm::ArrayRef<std::pair<mlir::Value, int64_t>> loops);
+
+/// Starts the code of a work-group; returns the indices that its scope takes.
+llvm::SmallVector<mlir::Value> enterGroup(const VectorBuilder &b,
+                                          const ContractProblem &problem);
+
 /// The code of one work-group: a tile of C, of the iteration `outer`.
 class ContractScope : public VectorBuilder {
 public:
