@@ -54,10 +54,10 @@ static bool isArranged(MatmulOp op, ArrayRef<LayoutOptions> devices,
       !(widens ? readsBytes(op)
                : getElementTypeOrSelf(weight.getType()).isF32()))
     return false;
-  std::optional<int64_t> columns = dimsOf(op.getType()).back().constant();
   // A view of blocks does not tell an axis of 1 from one that was split.
   if (llvm::is_contained(batchOf(op), Dim(1)))
     return false;
+  std::optional<int64_t> columns = dimsOf(op.getType()).back().constant();
   int64_t rows = rowsOf(op);
   bool tall = columns == kBlock && (rows == 0 || rows > kBlock);
   return (op.getTransposeB() || widens || rows != 1) && columns && !tall;

@@ -281,8 +281,10 @@ LogicalResult matmulOfOneWeight(MatmulOp op, PatternRewriter &rewriter) {
   auto weight = op.getB().getDefiningOp<WeightOp>();
   backplane::TensorType type = *toTensorType(op.getB().getType());
   auto batch = ArrayRef(type.dims).drop_back(2);
-  if (!weight || batch.empty() || !llvm::all_equal(batch) ||
-      batch.front() != backplane::Dim(1))
+  auto isOne = [](const backplane::Dim &dim) {
+    return dim == backplane::Dim(1);
+  };
+  if (!weight || batch.empty() || !llvm::all_of(batch, isOne))
     return failure();
   type.dims.erase(type.dims.begin(), type.dims.end() - 2);
   Value matrix = ReshapeOp::create(

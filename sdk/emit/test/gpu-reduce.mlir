@@ -226,6 +226,7 @@ func.func @rows(%x: tensor<?x?xf32>, %out: tensor<?xf32>, %m: index, %n: index) 
   } -> tensor<?xf32>
   return %r : tensor<?xf32>
 }
+
 // Rows of one known axis among open ones, in another shape: sizes are read
 // before all code that upstream patterns may give them to.
 // ROWS-LABEL: func.func @between(
